@@ -22,7 +22,9 @@ WRITTEN = {
     "attachment": 'Where hosts have several NICs, in a platform file: `[nic]` with `attachment = "{name}"`.',
     "model": "`hopcast run --model {name}`; its parameters in a platform file: `[network.{name}]`.",
     "transport": 'For `--model packet`, in a platform file: `[transport]` with `protocol = "{name}"`.',
-    "compute-model": 'In a platform file: `[compute]` with `model = "{name}"`; its parameters: `[compute.{name}]`.',
+    "compute-model": (
+        'In a platform file: `[compute]` with `model = "{name}"`; its parameters: `[compute.{name}]`.'
+    ),
     "congestion-control": 'In a platform file: `[transport]` with `congestion = "{name}"`.',
     "placement": '`--placement {name}`, or in a platform file: `[placement]` with `kind = "{name}"`.',
     "collective": 'In a platform file, under `[mpi.collectives]`: `{collective} = "{algorithm}"`.',
@@ -34,7 +36,10 @@ WRITTEN = {
 """Ways to ask for an entry of each registry."""
 
 WRITTEN_OTHERWISE = {
-    ("compute-model", "roofline"): 'In a platform file: `[compute]` with `model = "roofline"`; this is the default.',
+    (
+        "compute-model",
+        "roofline",
+    ): 'In a platform file: `[compute]` with `model = "roofline"`; this is the default.',
     ("placement", "file"): '`--placement FILE`, or in a platform file: `[placement]` with `kind = "file"`.',
     ("placement", "list"): (
         "In Python `placement=[0, 0, 1, 1]`, in a request the same as `placement`, or in a platform file: "

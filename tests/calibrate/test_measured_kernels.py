@@ -1,4 +1,4 @@
-"""Calls of BLAS that `measure --program kernels` makes: all of the design, and coefficients that come back."""
+"""Calls of BLAS that `measure --program kernels` makes: all of the design; coefficients come back."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_each_rank_makes_each_call_in_the_order_of_the_design(tmp_path: Path) ->
 def test_coefficients_of_a_simulated_kernel_come_back(tmp_path: Path) -> None:
     """2 µs, 100 ps MNK and 2 ns NK within 1 %, their deviation of 3 ps MNK within 10 %.
 
-    Of 20 calls on each of two ranks a deviation is known within 11 %, of 200 sizes together within 1 %; that of
-    a half-normal varies more, and calls of a nanosecond's deviation take whole picoseconds.
+    Of 20 calls on each of two ranks a deviation is known within 11 %, of 200 sizes together within 1 %; that
+    of a half-normal varies more, and calls of a nanosecond's deviation take whole picoseconds.
     """
     platform = tmp_path / "modelled.toml"
     platform.write_text(PLATFORM)

@@ -232,6 +232,7 @@ fn shared(job: &Job, prepared: &Prepared, computing: Computing, template: Option
         socket_of_rank: prepared.socket_of_rank().to_vec(),
         reports: &Library,
         protocol: prepared.protocol(),
+        functions: prepared.function_times().clone(),
         parcels: Default::default(),
         meetings: Default::default(),
         channels: Default::default(),

@@ -121,3 +121,18 @@ fn every_function_of_the_header_is_in_the_library_under_both_names() {
         }
     }
 }
+
+/// Platform files name functions by the names of the headers.
+#[test]
+fn functions_that_platforms_can_name_are_those_of_the_headers() {
+    let folder = fs::read_dir(include().join("mpi")).unwrap();
+    let texts = folder.map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
+    let mut names: Vec<_> = texts
+        .flat_map(|text| {
+            let functions = text.split("MPI_FN(").skip(1).filter_map(|rest| rest.split_once(")("));
+            functions.map(|(name, _)| format!("MPI_{name}")).collect::<Vec<_>>()
+        })
+        .collect();
+    names.sort();
+    assert_eq!(names, mpi::function_times::known().collect::<Vec<_>>());
+}

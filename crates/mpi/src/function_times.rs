@@ -12,6 +12,11 @@ use engine::random::Stream;
 
 use crate::message_noise::TimeModes;
 
+/// Names of all functions of MPI that a program can call, in order.
+pub fn known() -> impl Iterator<Item = &'static str> {
+    include_str!("function_names.txt").lines()
+}
+
 /// Time of a function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionTime {

@@ -118,6 +118,12 @@ pub trait Source {
         None
     }
 
+    /// The function of MPI in which `rank` is with the last operation, if that may be another than the operation's own: an
+    /// MPI_Test is performed as a test of any of one request.
+    fn calling(&self, rank: Rank) -> Option<&'static str> {
+        self.function(rank)
+    }
+
     /// Operations given so far, and all of them, weighted by their work; `None` if it cannot tell.
     /// For the time left: about right will do.
     fn issued(&self) -> Option<Issued> {

@@ -207,7 +207,12 @@ fn lingering_is_a_loop_of_probes() {
     let arrival = LATENCY + 8 * BYTE;
     let seen = arrival.div_ceil(poll) * poll;
     let sender = vec![send(0, 8, 0)];
-    let lingers = vec![Op::Linger(3, "MPI_Iprobe"), Op::Linger(1 << 20, "MPI_Iprobe"), receive(1, 0), compute(100 * AWAY)];
+    let lingers = vec![
+        Op::Linger(3, "MPI_Iprobe"),
+        Op::Linger(1 << 20, "MPI_Iprobe"),
+        receive(1, 0),
+        compute(100 * AWAY),
+    ];
     let run = calls(vec![lingers, sender.clone()]);
     assert_eq!((run.at(0, 0), run.at(0, 1)), (3 * poll, seen));
     assert_eq!(run.at(0, 3), run.at(0, 2) + 100 * AWAY);

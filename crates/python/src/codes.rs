@@ -89,6 +89,8 @@ codes! {
     ABORT = 32;
     /// (comm, which dimensions remain)
     COMM_SUB = 33;
+    /// ()
+    WTIME = 34;
 
     /// Send modes.
     STANDARD = 0;

@@ -114,6 +114,7 @@ impl<'py> Decoder<'py> {
 
     fn decode_rare(&mut self, code: u8, fields: &Fields<'_, 'py>) -> PyResult<(Op, Reply)> {
         Ok(match code {
+            codes::WTIME => (Op::Call("MPI_Wtime", Duration::ZERO), Reply::Nothing),
             codes::SLEEP_UNTIL => (Op::SleepUntil(Time(duration(fields.get(1)?, "time")?.0)), Reply::Nothing),
             codes::SEND_INIT => {
                 (Op::Send(self.send(fields)?, Start::Persistent(fields.request(8)?)), Reply::Nothing)

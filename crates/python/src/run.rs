@@ -115,7 +115,8 @@ pub fn run<'py>(
         None => py.detach(|| prepared.run_share(None, &mut watch, &mut *peers)),
         Some(program) => {
             program.setattr("host_of_rank", prepared.host_of_rank().to_vec())?;
-            let source = greenlets.insert(Greenlets::new(program, prepared.ranks())?);
+            let wtime_costs = prepared.function_times().of("MPI_Wtime").is_some();
+            let source = greenlets.insert(Greenlets::new(program, prepared.ranks(), wtime_costs)?);
             prepared.run_share(Some(source as &mut dyn Source), &mut watch, &mut *peers)
         }
     };

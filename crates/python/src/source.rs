@@ -3,7 +3,7 @@
 //! A suspended greenlet's stack holds Python frames only, because the communicating methods switch from
 //! Python; the frames of this file belong to the hub, the greenlet that runs the simulator.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use engine::Time;
 use mpi::operation::{Op, Rank};
@@ -19,6 +19,7 @@ use crate::decode::{Decoder, Reply};
 pub struct Clock {
     now_ps: AtomicU64,
     rank: AtomicU32,
+    wtime_costs: AtomicBool,
 }
 
 #[pymethods]
@@ -31,6 +32,11 @@ impl Clock {
     #[getter]
     fn now_s(&self) -> f64 {
         Time(self.now_ps.load(Ordering::Relaxed)).seconds()
+    }
+    /// True if asking for the time takes time.
+    #[getter]
+    fn wtime_costs(&self) -> bool {
+        self.wtime_costs.load(Ordering::Relaxed)
     }
     /// Current rank.
     #[getter]
@@ -71,13 +77,16 @@ pub struct Greenlets<'py> {
 }
 
 impl<'py> Greenlets<'py> {
-    /// Creates the ranks of `program`: an object with `start(rank) -> greenlet`, `clock`, and `place(greenlet)`.
-    pub fn new(program: &Bound<'py, PyAny>, ranks: u32) -> PyResult<Greenlets<'py>> {
+    /// Creates the ranks of `program`: an object with `start(rank) -> greenlet`, `clock`, and `place(greenlet)`. Those for
+    /// which `wtime_costs` spend time when they ask for it.
+    pub fn new(program: &Bound<'py, PyAny>, ranks: u32, wtime_costs: bool) -> PyResult<Greenlets<'py>> {
+        let clock: Bound<'py, Clock> = program.getattr("clock")?.cast_into()?;
+        clock.get().wtime_costs.store(wtime_costs, Ordering::Relaxed);
         Ok(Greenlets {
             py: program.py(),
             start: program.getattr("start")?,
             place: program.getattr("place")?,
-            clock: program.getattr("clock")?.cast_into()?,
+            clock,
             ranks: vec![Waiting::default(); ranks as usize],
             decoder: Decoder::default(),
             error: None,

@@ -8,7 +8,7 @@ use engine::registry::respelled;
 use engine::units::QuantityError;
 use mpi::compute::{Kernel, Processor};
 use mpi::file_system::FileSystem;
-use mpi::{Protocol, Source};
+use mpi::{FunctionTimes, Protocol, Source};
 use network::model::MODELS;
 use network::{Endpoint, Topology};
 use workload::trace::Replay;
@@ -267,6 +267,11 @@ impl Prepared {
     /// Protocol of the messages.
     pub fn protocol(&self) -> Protocol {
         self.blueprint.platform.protocol()
+    }
+
+    /// Times of the functions that the platform names.
+    pub fn function_times(&self) -> &FunctionTimes {
+        self.blueprint.platform.function_times()
     }
 
     /// Processor of a process.

@@ -116,6 +116,24 @@ fn noise_of_computing_is_drawn_by_the_seed() {
     assert_eq!(hash(Some(silent), 7), plain);
 }
 
+/// Messages draw from streams of their ranks, whose events have one order wherever the run is cut.
+#[test]
+fn noise_of_messages_is_the_same_for_every_cut() {
+    let modes =
+        "[{ weight = 0.8, mean = \"0 ns\", deviation = \"80 ns\" }, { weight = 0.2, mean = \"1 us\" }]";
+    let keys = ["send_modes", "receive_modes", "latency_modes"].map(|key| format!("{key} = {modes}"));
+    let table = format!("name = \"noisy\", {}", keys.join(", "));
+    let set = |table: String| Overrides(vec![("mpi.regimes".to_string(), format!("[{{ {table} }}]"))]);
+    for (model, pattern) in [("packet", "allreduce"), ("loggp", "alltoall"), ("max-rate", "random-ring")] {
+        let request =
+            request("hopper", model, Some(24), Workload::pattern(pattern.to_string(), Vec::new()), 1);
+        let noisy =
+            same_for_every_cut(&RunRequest { set: Some(set(table.clone())), ..request.clone() }, pattern);
+        let silent = run(&RunRequest { set: Some(set("name = \"silent\"".to_string())), ..request });
+        assert_ne!(noisy.report.outcome_hash, silent.report.outcome_hash, "the noise changes nothing");
+    }
+}
+
 /// Adaptive routings make the same choices wherever the network is cut.
 #[test]
 fn adaptive_routings_are_the_same_for_every_cut() {

@@ -15,6 +15,7 @@ from hopcast._core import (
     COMPUTE,
     COMPUTE_FLOPS,
     SLEEP_UNTIL,
+    WTIME,
 )
 from hopcast.program.buffer_collective import BufferCollective
 from hopcast.program.collective import Collective
@@ -51,8 +52,13 @@ class Comm(PointToPoint, Collective, BufferCollective):
         self._switch((SLEEP_UNTIL, time_s))
 
     def Wtime(self):
-        """The rank's simulated time [s]."""
-        return self._process.program.clock.now_s
+        """The rank's simulated time [s]. Asking takes the time that the platform names for MPI_Wtime."""
+        clock = self._process.program.clock
+        if not clock.wtime_costs:
+            return clock.now_s
+        now_s = clock.now_s
+        self._switch((WTIME,))
+        return now_s
 
     def Abort(self, errorcode=0):
         """Ends the whole program as a failure."""

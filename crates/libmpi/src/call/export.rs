@@ -55,7 +55,7 @@ fn enter<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -
     match Process::running() {
         Some(me) if me.uses_mpi() => {
             let _inside = me.enter_call(function);
-            body(me).answer(me, function)
+            me.call(function, || body(me).answer(me, function))
         }
         Some(me) => error::out_of_time(me, function),
         None => no_rank(function),
@@ -68,7 +68,7 @@ fn enter_at_any_time<T: Outcome>(function: &'static str, body: impl FnOnce(&Proc
     match Process::running() {
         Some(me) => {
             let _inside = me.enter_call(function);
-            body(me).answer(me, function)
+            me.call(function, || body(me).answer(me, function))
         }
         None => no_rank(function),
     }

@@ -91,13 +91,16 @@ pub struct Took {
     pub waited: Duration,
     /// Bytes that it moved through memory meanwhile.
     pub moved: u64,
+    /// The function of MPI in which it is; empty if it is in none.
+    pub function: &'static str,
 }
 
 impl Took {
     /// That of a rank whose clock has stopped at a call of MPI.
     pub fn of(process: &Process, measured: Measured) -> Took {
         let (waited, moved) = process.take_waited();
-        Took { measured, place: callers::return_address(), waited, moved }
+        let function = process.function.get();
+        Took { measured, place: callers::return_address(), waited, moved, function }
     }
 }
 

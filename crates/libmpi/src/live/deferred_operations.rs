@@ -44,6 +44,7 @@ impl Process {
         }
         self.polls.set(0);
         self.looks.set(0);
+        self.handed_over.set(self.handed_over.get() + 1);
         self.ahead.operations.borrow_mut().push_back((op, self.view.printed()));
     }
 

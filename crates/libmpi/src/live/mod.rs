@@ -302,6 +302,13 @@ impl Source for Live {
         self.stands(rank)?.place
     }
 
+    fn calling(&self, rank: Rank) -> Option<&'static str> {
+        // What it is ahead of was called before.
+        let process = &self.seats[rank.0 as usize].as_ref()?.process;
+        let function = process.function.get();
+        (!function.is_empty() && !process.is_ahead()).then_some(function)
+    }
+
     fn matched(&mut self, data: Data, receiver: Rank, request: Option<Request>) {
         // Between processes nothing is lent.
         if self.aside.is_none() || !self.shared.parcels.borrow().is_lent(data) {
@@ -351,7 +358,12 @@ impl Source for Live {
         let slot = self.seats[index].as_ref().and_then(|seat| seat.slot);
         let (step, took) = match slot.map(|slot| slot.ask(done)) {
             None => self.run(rank.0, done),
-            Some(Ok(told)) => told,
+            Some(Ok((step, took))) => {
+                if let Some(process) = self.process(rank) {
+                    process.function.set(took.function);
+                }
+                (step, took)
+            }
             Some(Err(status)) => {
                 let told = slot.and_then(|slot| slot.fault.take());
                 let fault = told.unwrap_or_else(|| crash::died(rank.0, done.now, status));

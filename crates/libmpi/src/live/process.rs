@@ -12,7 +12,7 @@ use corosensei::trap::CoroutineTrapHandler;
 use engine::{Duration, Time};
 use mpi::file_system::FileSystem;
 use mpi::source::{Completion, Status};
-use mpi::{Op, Protocol, operation};
+use mpi::{FunctionTimes, Op, Protocol, operation};
 
 use super::Fault;
 use super::arguments::Arguments;
@@ -80,6 +80,8 @@ pub struct Shared {
     pub reports: &'static dyn Reports,
     /// How messages are sent.
     pub protocol: Protocol,
+    /// Times of the functions that the platform names.
+    pub functions: FunctionTimes,
     /// Contents of messages.
     pub parcels: RefCell<Parcels>,
     /// Contents of collectives.
@@ -168,6 +170,10 @@ pub struct Process {
     /// Return address of its last call, while another rank runs.
     last_call: Cell<usize>,
     pub(super) looks: Cell<u32>,
+    /// The function of MPI in which it is; empty if it is in none.
+    pub function: Cell<&'static str>,
+    /// Number of operations that it has handed over.
+    pub handed_over: Cell<u64>,
     /// True while a function of the program runs inside of an MPI call that cannot be interrupted.
     pub(super) in_callback: Cell<bool>,
     pub(super) waited: Cell<Duration>,
@@ -229,6 +235,8 @@ impl Process {
             calling: Cell::new(None),
             last_call: Cell::new(0),
             looks: Cell::new(0),
+            function: Cell::new(""),
+            handed_over: Cell::new(0),
             in_callback: Cell::new(false),
             waited: Cell::new(Duration::ZERO),
             moved: Cell::new(0),
@@ -304,13 +312,33 @@ impl Process {
         self.hand_over(op, read)
     }
 
+    /// Runs `body`, a call of `function`: one that hands over no operation takes the time that the platform names for it.
+    #[inline]
+    pub fn call<T>(&self, function: &'static str, body: impl FnOnce() -> T) -> T {
+        let outer = self.function.replace(function);
+        let before = self.handed_over.get();
+        let answer = body();
+        if !self.shared.functions.is_empty() && self.handed_over.get() == before {
+            self.spend_function(function);
+        }
+        self.function.set(outer);
+        answer
+    }
+
+    #[cold]
+    fn spend_function(&self, function: &'static str) {
+        if self.shared.functions.of(function).is_some() {
+            self.perform(Op::Call(function, Duration::ZERO), |_| ());
+        }
+    }
+
     /// A test or probe. One that a loop of them makes, each of which found nothing, waits for as long as a number of
     /// them would, unless a message comes: the number doubles, so that a long wait takes few of them.
     fn poll<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
         let before = self.polls.get();
         if before >= PATIENCE {
             let polls = 1 << (before - PATIENCE).min(MOST_POLLS_LOG2);
-            if self.hand_over(Op::Linger(polls, op.function()), |done| done.flag) {
+            if self.hand_over(Op::Linger(polls, self.function.get()), |done| done.flag) {
                 self.polls.set(0);
             }
         }
@@ -322,6 +350,7 @@ impl Process {
 
     #[inline]
     fn hand_over<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
+        self.handed_over.set(self.handed_over.get() + 1);
         if let Some(slot) = self.slot.get() {
             return read(&self.hand_to(slot, op));
         }

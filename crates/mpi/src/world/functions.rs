@@ -49,7 +49,7 @@ impl World {
         let own = if self.functions.times.is_empty() {
             None
         } else {
-            self.functions.draw(rank, source.function(rank).unwrap_or_else(|| text::name(op)))
+            self.functions.draw(rank, source.calling(rank).unwrap_or_else(|| text::name(op)))
         };
         let every = if matches!(op, Op::Call(..)) { Duration::ZERO } else { every };
         match every + own.unwrap_or(Duration::ZERO) {
@@ -61,7 +61,7 @@ impl World {
     /// Time that a test or probe of `rank` takes in which it finds nothing, beside what [`Self::enter`] has charged.
     pub(super) fn poll_after(&self, rank: Rank, op: &Op, source: &dyn Source) -> Duration {
         let times = &self.functions.times;
-        let named = || times.of(source.function(rank).unwrap_or_else(|| text::name(op)));
+        let named = || times.of(source.calling(rank).unwrap_or_else(|| text::name(op)));
         if !times.is_empty() && named().is_some() { Duration(1) } else { self.setup.protocol.poll }
     }
 

@@ -149,6 +149,8 @@ pub struct Protocol {
     pub eager_limit: Bytes,
     /// The same between processes of one host.
     pub memory_eager_limit: Bytes,
+    /// The longest payload whose standard send is complete when it has begun, though its data wait for the receive.
+    pub detached_limit: Bytes,
     /// The longest payload between hosts that is copied by both ranks, through MPI's own memory; the NICs
     /// read and write the user's memory for longer ones.
     pub two_copy_limit: Bytes,
@@ -173,6 +175,7 @@ impl Default for Protocol {
         Protocol {
             eager_limit: Bytes(8192),
             memory_eager_limit: Bytes(16_384),
+            detached_limit: Bytes(0),
             two_copy_limit: Bytes(0),
             copy_rate: Bandwidth::INFINITE,
             call_overhead: Duration::ZERO,

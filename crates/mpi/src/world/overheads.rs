@@ -110,7 +110,7 @@ impl World {
         }
         let flight = Flight::new(context.now.since(arrival.injected), arrival.idle);
         let delays = context.network.delays(message, flight.contention);
-        let mut arrival = arrival.clone();
+        let mut arrival = *arrival;
         arrival.idle.latency += late;
         let index = self.late.insert(Late { arrival, delays });
         let owner = Owner::new(Lane::Rank, ends.dest.0);

@@ -78,6 +78,10 @@ impl World {
         let copied = self.is_two_copy(rank, dest, send.bytes, send.via);
         let direct = send.via.copying == Some(Copying::ZeroCopy) && !self.are_together(rank, dest);
         let eager = send.mode != SendMode::Synchronous && !direct && self.is_eager(rank, dest, send.bytes);
+        let detached = send.mode == SendMode::Standard
+            && !eager
+            && !direct
+            && send.bytes <= self.setup.protocol.detached_limit;
         let payload = if eager { send.bytes } else { Bytes(0) };
         // The data of a rendezvous is copied when its receiver is ready, unless its sender shall not wait.
         let copies = send.mode == SendMode::Buffered || eager && copied;
@@ -101,7 +105,8 @@ impl World {
         let message = if eager {
             ProtocolMessage::Eager(Eager { envelope, copied, data: send.data })
         } else {
-            let waiting = if send.mode == SendMode::Buffered { Target::Nobody } else { target };
+            let nobody_waits = detached || send.mode == SendMode::Buffered;
+            let waiting = if nobody_waits { Target::Nobody } else { target };
             let handle = process.rendezvous.begin_send(Outgoing {
                 dest,
                 bytes: send.bytes.0,
@@ -118,7 +123,7 @@ impl World {
         };
         let message = self.message(Ends { source: rank, dest }, &message, payload, false);
         let message = Message { nics: send.via.nics, ..message };
-        let is_local = eager || send.mode == SendMode::Buffered;
+        let is_local = eager || detached || send.mode == SendMode::Buffered;
         let ride = ride && (is_local || target != Target::Call);
         let riding = self.transmit(message, at, ride, context) && ride;
         if eager {

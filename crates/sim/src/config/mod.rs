@@ -134,18 +134,17 @@ fn parse(file: &str, text: &str, overrides: &[Override], files: &Lookup) -> Resu
     let sections = read::read(&document, files)?;
     let of_files = sections.iter().find(|checked| checked.name == "filesystem");
     let file_system = file_system::file_system(of_files.expect("read, or filled with its defaults"));
-    match (host::host_parameters(&sections), file_system, message_noise::message_noise(&sections)) {
-        (Ok(hosts), Ok(file_system), Ok(noise)) => Ok(Platform {
-            file: file.to_string(),
-            text: text.to_string(),
-            sections,
-            hosts,
-            file_system,
-            noise,
-        }),
-        (hosts, file_system, noise) => {
-            let errors = [hosts.err(), file_system.err(), noise.err()].into_iter().flatten().collect();
-            Err(InputError::all(errors).expect_err("one of them is wrong"))
+    let hosts = host::host_parameters(&sections);
+    let (noise, functions) =
+        (message_noise::message_noise(&sections), message_noise::function_times(&sections));
+    match (hosts, file_system, noise, functions) {
+        (Ok(hosts), Ok(file_system), Ok(noise), Ok(functions)) => {
+            let (file, text) = (file.to_string(), text.to_string());
+            Ok(Platform { file, text, sections, hosts, file_system, noise, functions })
+        }
+        (hosts, file_system, noise, functions) => {
+            let errors = [hosts.err(), file_system.err(), noise.err(), functions.err()];
+            Err(InputError::all(errors.into_iter().flatten().collect()).expect_err("one of them is wrong"))
         }
     }
 }

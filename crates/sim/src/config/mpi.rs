@@ -29,6 +29,13 @@ pub(super) const MPI: &[Parameter] = &[
         "The same within a host. Default: Open MPI's btl_sm_eager_limit",
     ),
     optional(
+        "detached_limit",
+        Kind::Size,
+        "0 B",
+        "Longest message whose standard send (MPI_Send, MPI_Isend) is done when it has begun, though its data wait for the \
+         receive: the library keeps them, as for a buffered send, in no time (SMPI's send-is-detached-thresh)",
+    ),
+    optional(
         "two_copy_limit",
         Kind::Size,
         "0 B",
@@ -109,6 +116,7 @@ impl Platform {
         Protocol {
             eager_limit: mpi.size("eager_limit").expect("has a default"),
             memory_eager_limit: mpi.size("memory_eager_limit").expect("has a default"),
+            detached_limit: mpi.size("detached_limit").expect("has a default"),
             two_copy_limit: mpi.size("two_copy_limit").expect("has a default"),
             copy_rate: mpi.bandwidth("copy_rate").expect("has a default"),
             call_overhead: mpi.time("call_overhead").expect("has a default"),

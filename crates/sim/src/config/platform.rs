@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::registry::{Entry, Parameter, Value};
 use engine::{Bandwidth, Duration};
 use mpi::file_system::FileSystem;
-use mpi::{MessageNoise, Setup};
+use mpi::{FunctionTimes, MessageNoise, Setup};
 use network::model::{MODELS, ROUTER, transport_keys};
 use network::routing::around::Around;
 use network::routing::{ROUTINGS, Routing};
@@ -30,6 +30,8 @@ pub struct Platform {
     pub(super) file_system: FileSystem,
     /// With the seed 0.
     pub(super) noise: Option<MessageNoise>,
+    /// With the seed 0.
+    pub(super) functions: FunctionTimes,
 }
 
 /// Checks that a run on a topology is possible; if not, gives the reason.
@@ -186,6 +188,11 @@ impl Platform {
         &self.hosts
     }
 
+    /// Times of the functions of `[[mpi.functions]]`.
+    pub fn function_times(&self) -> &FunctionTimes {
+        &self.functions
+    }
+
     /// File system of compiled programs.
     pub fn file_system(&self) -> &FileSystem {
         &self.file_system
@@ -330,6 +337,7 @@ impl Platform {
             host,
             protocol: self.protocol(),
             noise: self.noise.clone().map(|noise| MessageNoise { seed, ..noise }),
+            functions: FunctionTimes { seed, ..self.functions.clone() },
             compute: self.compute_model(seed)?,
             sockets: self.processor().sockets,
             reduce_rate: mpi.bandwidth("reduce_rate").expect("has a default"),

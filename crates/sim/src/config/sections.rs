@@ -13,6 +13,7 @@ use super::faults::{FAULTS, PLANNED};
 use super::file_system::FILE_SYSTEM;
 use super::host::{HOST, LINK, MEMORY, MEMORY_REGIMES, NIC, REGIMES};
 use super::kernels::KERNELS;
+use super::message_noise::FUNCTIONS;
 use super::mpi::{MPI, collective_keys};
 use crate::placement::PLACEMENTS;
 
@@ -160,6 +161,7 @@ pub fn sections() -> &'static [Section] {
             Section { name: name.to_string(), summary, content }
         };
         let regimes = "Costs of a message, by its size. Default: one regime without costs";
+        let functions = "Functions of MPI whose calls take a time of their own. Default: none";
         let caches = "Messages within a host of up to these sizes, such as those that fit into a cache; longer ones \
                       go by host.memory. Default: none";
         let kernels = "Functions of compiled programs whose time a formula gives. Default: none";
@@ -187,6 +189,7 @@ pub fn sections() -> &'static [Section] {
             keys("mpi", MPI, "The MPI library"),
             keys("mpi.collectives", collective_keys(), "Algorithms that replace the library's choice"),
             Section { content: Content::Repeated(REGIMES), ..keys("mpi.regimes", REGIMES, regimes) },
+            Section { content: Content::Repeated(FUNCTIONS), ..keys("mpi.functions", FUNCTIONS, functions) },
             keys("compute", COMPUTE, "The processor of one process"),
             Section { content: Content::Repeated(KERNELS), ..keys("compute.kernels", KERNELS, kernels) },
             keys("filesystem", FILE_SYSTEM, "File system under all files. Default: no access takes time"),
