@@ -40,12 +40,13 @@ check-full: build $(VENV)/.tools
 	$(MAKE) fuzz
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-# Formatting and lints, of Rust and of Python.
+# Formatting and lints of Rust and of Python, and Python's types.
 lint: $(VENV)/.tools
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- --deny warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
+	$(BIN)/python -m mypy
 
 # The repository's own rules: lengths, leftovers, machine paths.
 tidy: $(VENV)/.tools
@@ -111,5 +112,5 @@ $(VENV)/.tools: $(VENV)/.build-tools requirements-dev.txt requirements-docs.txt
 
 clean:
 	cargo clean --quiet
-	rm -rf $(VENV) out dist python/hopcast/*.so python/hopcast/lib python/hopcast/include .pytest_cache .ruff_cache
+	rm -rf $(VENV) out dist python/hopcast/*.so python/hopcast/lib python/hopcast/include .pytest_cache .ruff_cache .mypy_cache
 	find python tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

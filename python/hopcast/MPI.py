@@ -27,8 +27,10 @@ from hopcast.program.buffer import (  # noqa: F401
     UNSIGNED_LONG,
     Datatype,
 )
-from hopcast.program.comm import Comm  # noqa: F401
-from hopcast.program.comm import Comm as Intracomm  # noqa: F401
+from hopcast.program.comm import (
+    Comm,  # noqa: F401
+    Comm as Intracomm,  # noqa: F401
+)
 from hopcast.program.constants import (  # noqa: F401
     ANY_SOURCE,
     ANY_TAG,

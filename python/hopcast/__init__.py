@@ -11,8 +11,50 @@ print(report.makespan_s, report.links.busiest(5))
 """
 
 import importlib
+from typing import TYPE_CHECKING, Any
 
 from hopcast._core import VERSION as __version__
+
+if TYPE_CHECKING:  # for type checkers and editors, the same as _HOMES
+    from hopcast import MPI as MPI
+    from hopcast.api import run as run
+    from hopcast.errors import (
+        DeadlockError as DeadlockError,
+        InputError as InputError,
+        InternalError as InternalError,
+        Interrupted as Interrupted,
+        ProgramError as ProgramError,
+        ProgramFailure as ProgramFailure,
+    )
+    from hopcast.outcome import Report as Report
+    from hopcast.program.constants import (
+        ANY_SOURCE as ANY_SOURCE,
+        ANY_TAG as ANY_TAG,
+        COMM_TYPE_SHARED as COMM_TYPE_SHARED,
+        IN_PLACE as IN_PLACE,
+        PROC_NULL as PROC_NULL,
+        UNDEFINED as UNDEFINED,
+    )
+    from hopcast.program.operators import (
+        BAND as BAND,
+        BOR as BOR,
+        BXOR as BXOR,
+        LAND as LAND,
+        LOR as LOR,
+        LXOR as LXOR,
+        MAX as MAX,
+        MAXLOC as MAXLOC,
+        MIN as MIN,
+        MINLOC as MINLOC,
+        PROD as PROD,
+        SUM as SUM,
+        Op as Op,
+    )
+    from hopcast.program.request import Request as Request
+    from hopcast.program.status import Status as Status
+    from hopcast.program.topology import Compute_dims as Compute_dims
+    from hopcast.request import RunRequest as RunRequest
+    from hopcast.trace import recorded_calls as recorded_calls
 
 _HOMES = {
     "hopcast.api": ["run"],
@@ -59,7 +101,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["MPI", "__version__", *_HOME]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Reads a module when something of it is asked for, so that the command line starts fast."""
     if name == "MPI":
         return importlib.import_module("hopcast.MPI")
@@ -69,5 +111,5 @@ def __getattr__(name: str):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(__all__)

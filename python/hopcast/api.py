@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopcast import options, provenance, standing, workloads
-from hopcast import what_if as what_ifs
+from hopcast import options, provenance, standing, what_if as what_ifs, workloads
 from hopcast.core_run import Progress, Watch
 from hopcast.errors import DeadlockError, InputError, Interrupted, ProgramError, ProgramFailure
 from hopcast.outcome import Report
@@ -82,7 +81,7 @@ def _document() -> None:
         for option in options.table().values()
         if option.name != "ranks"
     ]
-    run.__doc__ = run.__doc__.replace("    {options}", "\n".join(texts))
+    run.__doc__ = (run.__doc__ or "").replace("    {options}", "\n".join(texts))
     own = inspect.signature(run)
     keywords = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
@@ -92,7 +91,7 @@ def _document() -> None:
     first = [
         parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD
     ]
-    run.__signature__ = own.replace(parameters=[*first, *keywords])
+    setattr(run, "__signature__", own.replace(parameters=[*first, *keywords]))  # noqa: B010 - for inspect
 
 
 _document()
@@ -106,6 +105,7 @@ def _reported(request: RunRequest, quiet: bool, progress: Progress | None) -> Re
 
             check_target(Path(out))
         report = simulate(request, progress) if quiet else _simulate_watched(request, progress)
+        assert report is not None, "the only process of a run has its report"
         if request.options.get("what_if"):
             what_ifs.simulated(request, report)
         if out is not None:
@@ -114,7 +114,7 @@ def _reported(request: RunRequest, quiet: bool, progress: Progress | None) -> Re
     return report
 
 
-def _simulate_watched(request: RunRequest, progress: Progress | None) -> Report:
+def _simulate_watched(request: RunRequest, progress: Progress | None) -> Report | None:
     from hopcast.progress import ProgressLine
 
     line = ProgressLine()

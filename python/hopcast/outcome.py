@@ -108,8 +108,9 @@ class Report:
     def save(self, directory: str | Path) -> Path:
         """Writes `report.html`, `report.json` and the tables into `directory`; gives the page's path."""
         from hopcast.report import write
+        from hopcast.report.store import Result
 
-        return write(self, Path(directory))
+        return write(Result(self.summary, self.tables, self.request), Path(directory))
 
     def _repr_html_(self) -> str:
         """The short page that a notebook shows."""

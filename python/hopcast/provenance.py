@@ -11,9 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tomllib
-
 from hopcast import options, workloads
+from hopcast.toml import tomllib
 
 if TYPE_CHECKING:
     from hopcast.outcome import Report

@@ -53,15 +53,15 @@ class RunRequest:
     ) -> RunRequest:
         """Makes the request that `hopcast.run` makes of these. Raises `InputError` where it cannot be run."""
         args, kwargs = tuple(args), dict(kwargs or {})
-        platform = options.plain(platform)
-        if isinstance(platform, str):
-            workloads.check_text("the platform", platform)
+        described: str | dict[str, str] = options.plain(platform)
+        if isinstance(described, str):
+            workloads.check_text("the platform", described)
         placement = given.get("placement")
         if isinstance(placement, (str, os.PathLike)):
             workloads.check_text("placement", os.fspath(placement))
         kind = workloads.recognised(program)
         request = RunRequest(
-            platform,
+            described,
             {"kind": kind.KIND} | kind.describe(program, args, kwargs),
             options.given(given),
             function=program if callable(program) else None,

@@ -14,7 +14,7 @@ from pathlib import Path
 try:
     import fcntl
 except ImportError:  # a system without file locks: abandoned folders cannot be told from others, and stay
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextlib.contextmanager

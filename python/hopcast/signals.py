@@ -33,7 +33,7 @@ class Signals:
     signals than Ctrl-C stay.
     """
 
-    def __init__(self, progress: Callable[[float, int, float | None], None] | None):
+    def __init__(self, progress: Callable[[float, int, float | None], object] | None):
         """`progress`: see `hopcast.api.simulate`."""
         self._progress = progress
         self._stop = False

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-import tomllib
-
 from hopcast.errors import InputError
 from hopcast.report import units
+from hopcast.toml import tomllib
 
 if TYPE_CHECKING:
     from hopcast.outcome import Report

@@ -63,6 +63,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(folder, wheel)
 
 
+def test_its_types_can_be_checked(installed: Installed) -> None:
+    (package,) = installed.bin.parent.glob("lib/python*/site-packages/hopcast")
+    assert (package / "py.typed").is_file() and (package / "_core.pyi").is_file()
+
+
 def test_a_pattern_gives_what_it_gives_here(installed: Installed) -> None:
     here = subprocess.run([sys.executable, "-m", "hopcast", *PATTERN], capture_output=True, check=True).stdout
     report = json.loads(installed(*PATTERN))

@@ -104,8 +104,9 @@ def _texts(place: Path) -> dict[str, str]:
         with tarfile.open(place) as archive:
             members = [member for member in archive if member.isfile() and _is_read(member.name)]
             return {
-                str(PurePosixPath(member.name)): archive.extractfile(member).read().decode(errors="replace")
+                str(PurePosixPath(member.name)): content.read().decode(errors="replace")
                 for member in members
+                if (content := archive.extractfile(member)) is not None
             }
     except (OSError, tarfile.TarError, EOFError) as error:
         raise InputError(
@@ -114,9 +115,9 @@ def _texts(place: Path) -> dict[str, str]:
 
 
 def _same_campaign(name: str, place: Path) -> bool:
-    prefix = _RESULT.fullmatch(place.name)["prefix"]
-    match = _RESULT.fullmatch(name)
-    return "/" not in name and (match is None or match["prefix"] == prefix)
+    own, match = _RESULT.fullmatch(place.name), _RESULT.fullmatch(name)
+    assert own is not None, "it is a result of a campaign"
+    return "/" not in name and (match is None or match["prefix"] == own["prefix"])
 
 
 def _is_read(name: str) -> bool:
@@ -222,6 +223,7 @@ def _settings(files: Mapping[str, str]) -> dict[str, float]:
             continue
         for tag, key in _SETTINGS.items():
             node = root.find(tag)
-            if node is not None and node.get("value"):
-                found[key] = float(node.get("value"))
+            value = None if node is None else node.get("value")
+            if value:
+                found[key] = float(value)
     return found

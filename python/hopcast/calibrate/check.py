@@ -21,7 +21,9 @@ class Row:
     accuracy: Accuracy
 
 
-def ping_pong_s(platform: str, sizes: Sequence[float], *, within_a_host: bool = False) -> np.ndarray:
+def ping_pong_s(
+    platform: str, sizes: Sequence[float] | np.ndarray, *, within_a_host: bool = False
+) -> np.ndarray:
     """Predicted round trips between two processes, of two hosts or of one."""
     import hopcast
 
@@ -41,6 +43,7 @@ def ping_pong_s(platform: str, sizes: Sequence[float], *, within_a_host: bool = 
         return times
 
     report = hopcast.run(platform, program, 2, ppn=2 if within_a_host else 1)
+    assert report.results is not None, "it is a rank function"
     return np.array(report.results[0])
 
 

@@ -160,15 +160,15 @@ def _uniform_product(
         if len(matrices.third):
             fixed = int(random.choice(list(matrices.third)))
             a = float(random.uniform(1, max(1.0, math.sqrt(product / fixed))))
-            sides = (int(a), max(1, int(product / (a * fixed))))
-            if max(sides) <= matrices.longest:
-                return [(*order, fixed) for order in itertools.permutations(sides)]
+            one, other = int(a), max(1, int(product / (a * fixed)))
+            if max(one, other) <= matrices.longest:
+                return [(one, other, fixed), (other, one, fixed)]
         else:
             a = float(random.uniform(1, product ** (1 / 3)))
             b = float(random.uniform(1, math.sqrt(product / a)))
             triple = (int(a), int(b), max(1, int(product / (a * b))))
             if max(triple) <= matrices.longest:
-                return list(itertools.permutations(triple))
+                return [(m, n, k) for m, n, k in itertools.permutations(triple)]
 
 
 def write(rows: Iterable[Sequence[object]], place: Path) -> None:
@@ -203,7 +203,8 @@ def read_kernels(place: Path) -> list[tuple[str, int, int, int]]:
             raise InputError(
                 f"{place}:{number}: '{line}' is not 'FUNCTION,M,N,K' with positive whole numbers"
             )
-        rows.append((function, *map(int, dimensions)))
+        m, n, k = map(int, dimensions)
+        rows.append((function, m, n, k))
     if not rows:
         raise InputError(f"{place}: no calls: lines 'FUNCTION,M,N,K' are wanted")
     return rows

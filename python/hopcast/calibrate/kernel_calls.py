@@ -10,9 +10,10 @@ import csv
 import gzip
 import lzma
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from hopcast.calibrate.kernels import Model, Sizes
 from hopcast.calibrate.tables import DURATION
 from hopcast.errors import InputError
 
-_OPENERS = {".xz": lzma.open, ".gz": gzip.open}
+_OPENERS: dict[str, Callable[..., TextIO]] = {".xz": lzma.open, ".gz": gzip.open}
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,9 @@ def read(
         if column not in rows[0]:
             raise InputError(f"{place}: no column '{column}'; columns: {', '.join(rows[0])}")
     groups: dict[str, list[list[float]]] = {}
+    where = where or {}
     for number, row in enumerate(rows, 2):
-        if any(row[column] != value for column, value in (where or {}).items()):
+        if any(row[column] != value for column, value in where.items()):
             continue
         try:
             values = [float(row[column]) for column in (*arguments, duration)]
@@ -70,8 +72,8 @@ def read(
             f"{place}: no call with {', '.join(f'{key}={value}' for key, value in where.items())}"
         )
     sizes = {}
-    for name, values in groups.items():
-        *columns, seconds = np.array(values).T
+    for name, calls in groups.items():
+        *columns, seconds = np.array(calls).T
         sizes[name] = kernels.group(dict(zip(arguments, columns, strict=True)), seconds)
     return sizes
 

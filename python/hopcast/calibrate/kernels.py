@@ -263,7 +263,7 @@ def identified(sizes: Sizes, terms: Sequence[str] = POLYNOMIAL, *, name: str = "
         doubt = {term: model.errors[term] / abs(value) for term, value in model.coefficients.items() if value}
         if model.intercept > 0:
             doubt[START_UP] = model.intercept_error / model.intercept
-        worst = max(doubt, key=doubt.get, default=START_UP)
+        worst = max(doubt, key=lambda term: doubt[term], default=START_UP)
         if doubt.get(worst, 0.0) <= SPREAD_MOST or len(doubt) == 1:
             return model
         if worst == START_UP:
@@ -293,9 +293,8 @@ def choose(sizes: Sizes) -> tuple[Model, dict[str, tuple[Accuracy, Accuracy]]]:
             whole[name] = make(sizes)
         except InputError:
             continue
-        held[name] = tuple(
-            accuracy(model.at(part), part.seconds) for part in (sizes.where(used), sizes.where(~used))
-        )
+        mine, rest = sizes.where(used), sizes.where(~used)
+        held[name] = (accuracy(model.at(mine), mine.seconds), accuracy(model.at(rest), rest.seconds))
     least = min(errors[1].median for errors in held.values())
     near = [name for name, errors in held.items() if errors[1].median <= least + 0.05]
     return min((whole[name] for name in near), key=lambda model: model.criterion), held

@@ -30,7 +30,7 @@ class Line:
     residual: float
     """Sum of squares that the fit has minimised."""
 
-    def at(self, x: np.ndarray | float) -> np.ndarray | float:
+    def at(self, x: np.ndarray) -> np.ndarray:
         """Value of the line."""
         return self.intercept + self.slope * x
 
@@ -72,7 +72,7 @@ def log_lines(
     x: np.ndarray, y: np.ndarray, weights: np.ndarray, starts: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Intercepts, slopes and residuals of the fits of many ranges [start, end) of the points."""
-    results = [np.empty(len(starts)) for _ in range(3)]
+    results = (np.empty(len(starts)), np.empty(len(starts)), np.empty(len(starts)))
     order = np.argsort(ends - starts, kind="stable")
     widest = max(1, int(2e6) // max(1, int((ends - starts).max())))
     for first in range(0, len(order), widest):
@@ -83,7 +83,7 @@ def log_lines(
         fitted = _fit_rows(x[places], y[places], np.where(inside, weights[places], 0.0))
         for result, values in zip(results, fitted, strict=True):
             result[rows] = values
-    return tuple(results)
+    return results
 
 
 def _fit_rows(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

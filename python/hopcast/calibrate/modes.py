@@ -40,7 +40,7 @@ def write(place: Path, fits: Sequence[tuple[Campaign, NetworkFit]]) -> None:
 
 
 def _rows(campaign: Campaign, fit: NetworkFit) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for kind in KINDS:
         for regime in fit.regimes:
             calls, line = campaign.calls.get(kind), regime.lines.get(kind)

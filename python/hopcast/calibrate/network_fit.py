@@ -76,7 +76,8 @@ class NetworkFit:
 
     def one_way_s(self, sizes: np.ndarray) -> np.ndarray:
         """Predicted time of one message of each size."""
-        places = np.searchsorted([regime.up_to for regime in self.regimes[:-1]], sizes, side="left")
+        ends = [regime.up_to for regime in self.regimes if regime.up_to is not None]
+        places = np.searchsorted(ends, sizes, side="left")
         lines = [regime.lines["one_way"] for regime in self.regimes]
         intercepts = np.array([line.intercept for line in lines])
         slopes = np.array([line.slope for line in lines])
@@ -130,12 +131,17 @@ def fit_campaign(
         campaign.name,
         regimes,
         limit,
-        *(poll_s(campaign.calls[kind]) if kind in campaign.calls else None for kind in ("iprobe", "test")),
+        _poll_s(campaign, "iprobe"),
+        _poll_s(campaign, "test"),
         campaign.wtime_s,
         (float(trip.sizes.min()), float(trip.sizes.max())),
         int(np.median(trip.repetitions)),
         tuple(findings),
     )
+
+
+def _poll_s(campaign: Campaign, kind: str) -> float | None:
+    return poll_s(campaign.calls[kind]) if kind in campaign.calls else None
 
 
 def common_breakpoints(series: Mapping[str, Series], limits: Sequence[float]) -> list[float]:
@@ -225,7 +231,7 @@ def held_back(series: Series, breakpoints: Sequence[float] | None = None) -> tup
         model = learn(used.sizes, used.seconds, errors=used.believed_errors)
     else:
         model = fit(used.sizes, used.seconds, breakpoints)
-    return tuple(accuracy(model.at(part.sizes), part.seconds) for part in (used, rest))
+    return accuracy(model.at(used.sizes), used.seconds), accuracy(model.at(rest.sizes), rest.seconds)
 
 
 def _regimes(

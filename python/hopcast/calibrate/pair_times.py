@@ -107,7 +107,7 @@ def _nodecomm(lines: list[str], name: str) -> list[PairTimes]:
     return [
         _block(
             f"{name}, block {number}" if len(blocks) > 1 else name,
-            [_ROW.match(row) for row in rows],
+            [match for row in rows if (match := _ROW.match(row))],
             conversion,
             unit=INT_BYTES,
             share=0.5,
@@ -157,8 +157,8 @@ def _block(
                 "those that are there are taken"
             )
         size = float(row["size"]) * unit
-        for k, seconds in enumerate(times, 1):
-            found.append((k, size / k if split else size, float(seconds) * share))
+        for count, time in enumerate(times, 1):
+            found.append((count, size / count if split else size, float(time) * share))
     if not found:
         raise InputError(f"{name}: a block without any line of times: the run was cut; nothing was fitted")
     k, sizes, seconds = (np.array(part, float) for part in zip(*found, strict=True))
@@ -177,6 +177,9 @@ def _text(place: Path) -> str:
             names = [name for name in files.getnames() if name.removeprefix("./") == member]
             if not names:
                 raise InputError(f"{archive}: no file '{member}' in it")
-            return files.extractfile(names[0]).read().decode(errors="replace")
+            content = files.extractfile(names[0])
+            if content is None:
+                raise InputError(f"{archive}: '{member}' is no file")
+            return content.read().decode(errors="replace")
     except (OSError, tarfile.TarError) as error:
         raise InputError(f"{place}: cannot be read: {error}") from None

@@ -147,8 +147,8 @@ def _points(
     canvas: Canvas, across: Axis, up: Axis, series: Series, colour: str, opacity: float = 0.8
 ) -> None:
     for size, value in zip(series.sizes.tolist(), series.seconds.tolist(), strict=True):
-        colours = {"fill": f"var(--{colour})", "fill_opacity": opacity}
-        canvas.add("circle", cx=across(size), cy=up(value), r=2.2, **colours)
+        fill = f"var(--{colour})"
+        canvas.add("circle", cx=across(size), cy=up(value), r=2.2, fill=fill, fill_opacity=opacity)
 
 
 def _path(canvas: Canvas, across: Axis, up: Axis, sizes: np.ndarray, times: np.ndarray, colour: str) -> None:
@@ -161,7 +161,7 @@ def _path(canvas: Canvas, across: Axis, up: Axis, sizes: np.ndarray, times: np.n
 
 
 def _breakpoints(canvas: Canvas, across: Axis, fit: NetworkFit) -> None:
-    for regime in fit.regimes[:-1]:
-        canvas.line(across(regime.up_to), TOP, across(regime.up_to), BOTTOM, "mark")
+    for up_to in (regime.up_to for regime in fit.regimes if regime.up_to is not None):
+        canvas.line(across(up_to), TOP, across(up_to), BOTTOM, "mark")
     if fit.eager_limit is not None and fit.sizes[0] < fit.eager_limit < fit.sizes[1]:
         canvas.text(across(fit.eager_limit) - 6, TOP + 12, "eager limit", anchor="end", class_="tick")

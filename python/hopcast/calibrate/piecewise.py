@@ -66,7 +66,7 @@ class Piecewise:
     @property
     def breakpoints(self) -> tuple[float, ...]:
         """Upper ends of all ranges but the last."""
-        return tuple(segment.up_to for segment in self.segments[:-1])
+        return tuple(segment.up_to for segment in self.segments if segment.up_to is not None)
 
     def at(self, x: Sequence[float] | np.ndarray) -> np.ndarray:
         """Times of sizes."""
@@ -96,7 +96,7 @@ class _Points:
         scale = points if self.objective == "program" else 1.0
         return (4 * segments - 1) * np.log(points) + scale * residual
 
-    def residuals(self, starts: Sequence[int], ends: Sequence[int]) -> np.ndarray:
+    def residuals(self, starts: Sequence[int] | np.ndarray, ends: Sequence[int] | np.ndarray) -> np.ndarray:
         return log_lines(self.x, self.y, self.weights, np.asarray(starts), np.asarray(ends))[2]
 
     def cost_of(self, cuts: list[int]) -> float:

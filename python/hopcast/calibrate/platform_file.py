@@ -137,10 +137,9 @@ def _head(fit: NetworkFit, machine: Machine) -> list[str]:
 def _memory(fit: NetworkFit, memory: NetworkFit | None, nic: float, laid_out: list[Cost]) -> list[str]:
     if memory is None:
         lines = ["[host.memory]    # not measured: as between hosts"]
-        last = laid_out[-1]
         lines += [
             f'latency = "{_time(2 * nic + laid_out[0].latency_s)}"',
-            f'bandwidth = "{_rate(last.rate_Bps)}"',
+            f'bandwidth = "{_rate(laid_out[-1].rate_Bps)}"',
         ]
         return lines
     send, receive, rooms, findings = _memory_overheads(memory)
@@ -223,7 +222,8 @@ def _regime(number: int, regime: Regime, cost: Cost, fit: NetworkFit) -> list[st
 def _overheads(regime: Regime, eager_limit: float | None) -> tuple[float, float]:
     """Constant time of sender and receiver."""
     kinds = ("send", "recv") if _is_eager(regime, eager_limit) else ("isend", "")
-    return tuple(regime.lines[kind].intercept if kind in regime.lines else 0.0 for kind in kinds)
+    send, receive = (regime.lines[kind].intercept if kind in regime.lines else 0.0 for kind in kinds)
+    return send, receive
 
 
 def _is_eager(regime: Regime, limit: float | None) -> bool:

@@ -70,8 +70,10 @@ def held_back(data: PairTimes, model: str) -> tuple[Accuracy, Accuracy]:
     """Errors of a fit to odd k, at those k and at the even ones."""
     odd = data.pairs % 2 == 1
     law = fit(data.where(odd), model)
-    return tuple(
-        accuracy(law.at(part.pairs, part.sizes), part.seconds) for part in (data.where(odd), data.where(~odd))
+    used, rest = data.where(odd), data.where(~odd)
+    return (
+        accuracy(law.at(used.pairs, used.sizes), used.seconds),
+        accuracy(law.at(rest.pairs, rest.sizes), rest.seconds),
     )
 
 
@@ -110,7 +112,7 @@ def _modified(data: PairTimes) -> tuple[np.ndarray, list[str]]:
     """(s, 1/R_C, 1/R_N), by alternating between the rows of each branch and their lines."""
     shared = data.pairs * data.sizes
     slowest, fastest = np.quantile(data.seconds / shared, [0.001, 0.999])
-    best, best_cost = None, math.inf
+    best, best_cost = np.zeros(3), math.inf
     for start in [0.0, *np.geomspace(slowest, fastest, STARTS)]:
         limited = data.seconds < 1.5 * shared * start
         parameters = np.array([0.0, 0.0, start])

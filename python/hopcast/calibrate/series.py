@@ -19,7 +19,7 @@ class Calls:
     seconds: np.ndarray
     """Durations."""
 
-    def where(self, mask: np.ndarray) -> Calls:
+    def where(self, mask: np.ndarray | slice) -> Calls:
         """Those of a mask, or of a slice."""
         return Calls(self.functions[mask], self.sizes[mask], self.starts[mask], self.seconds[mask])
 

@@ -11,8 +11,9 @@ import csv
 import gzip
 import io
 import lzma
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from hopcast.errors import InputError
 SIZE = ("size", "msg_size", "bytes")
 DURATION = ("duration", "seconds")
 _KINDS = {"pingpong": "round_trip", "send": "send", "isend": "isend", "recv": "recv"}
-_OPENERS = {".xz": lzma.open, ".gz": gzip.open}
+_OPENERS: dict[str, Callable[..., TextIO]] = {".xz": lzma.open, ".gz": gzip.open}
 
 
 def read(place: Path, *, unit_bytes: float = 1.0, one_way: bool = False) -> list[Campaign]:

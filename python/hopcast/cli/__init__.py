@@ -7,6 +7,7 @@ so that `hopcast --help` stays fast.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -66,7 +67,7 @@ class _Commands(click.Group):
 _BUILD = {
     "fast": "built for speed",
     "release": "built quickly: runs take some 10 %% longer than after 'make fast'",
-}.get(PROFILE, "built without make")
+}.get(PROFILE or "", "built without make")
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -83,5 +84,6 @@ def main() -> None:
         # A question to a run that does not listen yet, or no more, must not end it.
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # a terminal that cannot show "µ" shows "?"
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show "µ" shows "?"
     sys.exit(guarded(lambda: commands.main(prog_name="hopcast", standalone_mode=False)))

@@ -8,8 +8,7 @@ import click
 
 from hopcast.cli.calibrate_all import command as all_steps
 from hopcast.cli.calibrate_design import command as design
-from hopcast.cli.calibrate_fit import ONE_WAY, UNIT
-from hopcast.cli.calibrate_fit import command as fit
+from hopcast.cli.calibrate_fit import ONE_WAY, UNIT, command as fit
 from hopcast.cli.calibrate_measure import command as measure
 from hopcast.errors import InputError
 

@@ -106,7 +106,9 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     for part in (fitted, memory):
         if part is not None:
             _show_fit(part)
-    fits = [(chosen, fitted), *([(within, memory)] if within else [])]
+    fits = [(chosen, fitted)]
+    if within is not None and memory is not None:
+        fits.append((within, memory))
     for name, writer in (("residuals", residuals), ("modes", modes)):
         if options[name] is not None:
             writer.write(options[name], fits)

@@ -17,13 +17,13 @@ def command(registry: str | None, name: str | None, as_json: bool) -> None:
     from hopcast import core
 
     chosen = core.registries() if registry is None else {registry: core.registry(registry)}
-    if name is not None:
+    if registry is not None and name is not None:
         chosen = {registry: {**chosen[registry], "entries": [core.entry(registry, name)]}}
     if as_json:
         import json
 
         click.echo(json.dumps(list(chosen.values()), indent=2, ensure_ascii=False))
-    elif name is not None:
+    elif registry is not None and name is not None:
         _show_entry(chosen[registry]["noun"], chosen[registry]["entries"][0])
     else:
         _show(chosen)

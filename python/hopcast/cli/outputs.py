@@ -46,7 +46,7 @@ def simulate(
     try:
         with printed:
             report = simulate(request, progress, peers)
-            if request.options.get("what_if") and peers is None:
+            if report is not None and request.options.get("what_if") and peers is None:
                 what_if.simulated(request, report)
     finally:
         progress.close()
@@ -65,7 +65,7 @@ def finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int:
 
 def _finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int:
     from hopcast.report import units
-    from hopcast.report.store import to_json, write
+    from hopcast.report.store import to_json
 
     summary = report.summary
     if as_json:
@@ -84,7 +84,7 @@ def _finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int
     if summary["failure"] and "traceback" in summary["failure"]:
         click.echo(summary["failure"]["traceback"], nl=False, err=True)
     if out is not None:
-        page = write(report, out)
+        page = report.save(out)
         if not (as_json or quiet):
             click.echo(f"Report  {page}")
     return exits.PROGRAM_FAILED if summary["failure"] else exits.DONE

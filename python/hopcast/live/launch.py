@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hopcast.live import library
 from hopcast.signals import AGAIN_S, leave_terminal
@@ -33,14 +34,14 @@ def launch(command: Sequence[str], has_terminal: bool = False) -> int:
     mine = threading.current_thread() is threading.main_thread()
     alone = mine and not has_terminal
     with subprocess.Popen(command, stdout=_output(), start_new_session=alone) as process:
-        passing_on = _Signals(process, alone) if mine else contextlib.nullcontext()
+        passing_on = _Signals(process, alone) if mine else None
         try:
-            with passing_on:
+            with passing_on or contextlib.nullcontext():
                 code = process.wait()
         except BaseException:
             process.kill()
             raise
-    if mine and passing_on.killed:
+    if passing_on and passing_on.killed:
         raise KeyboardInterrupt
     return code
 
@@ -75,7 +76,7 @@ class _Signals:
         self._alone = alone
         self._interrupts = 0
         self._last_s = 0.0
-        self._before: dict[int, object] = {}
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> _Signals:
         self._take(signal.SIGINT, self._interrupt)

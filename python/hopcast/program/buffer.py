@@ -129,7 +129,7 @@ def as_blocks(spec, size):
     if isinstance(counts, tuple) and len(counts) == 2 and not np.isscalar(counts[0]):
         counts, displacements = counts
     if np.isscalar(counts):
-        return equal_blocks(array[: int(counts) * size], size)
+        return equal_blocks(array[: int(counts) * size], size)  # type: ignore[arg-type]  # a number, as isscalar says
     return Blocks(array, counts, displacements)
 
 
@@ -171,7 +171,7 @@ def as_typed_blocks(spec, size):
         raise ValueError("a buffer with a type for each block is written as [buffer, counts, displs, types]")
     memory, *where, datatypes = spec
     if not where:
-        where = [1] * size, [0] * size
+        where = [[1] * size, [0] * size]
     elif len(where) == 1:
         (where,) = where
     counts, displacements = where

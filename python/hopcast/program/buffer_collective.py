@@ -6,8 +6,8 @@ Each is written once, as the plan of a call; `pair` makes the blocking and the n
 import functools
 
 from hopcast._core import ALLTOALLV, ALLTOALLW, EXSCAN, SCAN
-from hopcast.program.base import Base
 from hopcast.program.buffer import as_array, as_blocks, as_typed_blocks, equal_blocks, fill
+from hopcast.program.collective import Collective
 from hopcast.program.constants import IN_PLACE
 from hopcast.program.operators import SUM
 
@@ -55,7 +55,7 @@ def blocks_of(spec, size, cut=as_blocks):
     return [blocks.block(index) for index in range(size)], blocks.lengths()
 
 
-class BufferCollective(Base):
+class BufferCollective(Collective):
     """Upper-case collective methods of a communicator."""
 
     __slots__ = ()

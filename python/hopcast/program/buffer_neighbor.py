@@ -1,12 +1,12 @@
 """mpi4py's upper-case collectives among neighbours: from buffer to buffer, one block for each edge."""
 
 from hopcast._core import NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW
-from hopcast.program.base import Base
 from hopcast.program.buffer import as_array, as_blocks, as_typed_blocks
 from hopcast.program.buffer_collective import blocks_of, fill_blocks, into, pair
+from hopcast.program.neighbourhood import Neighbourhood
 
 
-class BufferNeighbor(Base):
+class BufferNeighbor(Neighbourhood):
     """Upper-case collective methods of a communicator with a topology."""
 
     __slots__ = ()

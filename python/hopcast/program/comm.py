@@ -18,7 +18,6 @@ from hopcast._core import (
     WTIME,
 )
 from hopcast.program.buffer_collective import BufferCollective
-from hopcast.program.collective import Collective
 from hopcast.program.constants import CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL
 from hopcast.program.exchange import Members, split
 from hopcast.program.group import Group
@@ -31,7 +30,7 @@ SELF = 1
 _NULL = 2**32 - 1
 
 
-class Comm(PointToPoint, Collective, BufferCollective):
+class Comm(PointToPoint, BufferCollective):
     """A communicator, and the rank's way to compute."""
 
     __slots__ = ()

@@ -5,6 +5,8 @@ collective on it). A member takes its result when the simulator says that its ca
 the result needs has been given by then, because a message had to come from there.
 """
 
+from typing import Any
+
 import numpy as np
 
 from hopcast.program.payload import pack, unpack, unpack_copy
@@ -72,7 +74,7 @@ class Members:
         self.exchanges = {}
         self.graph = {}
         self._index = None
-        self._asked = (None, None)
+        self._asked: tuple[Any, list[int]] = (None, [])
 
     def find(self, world_rank):
         """The rank in this communicator of a world rank that is in it."""
@@ -111,7 +113,7 @@ class Members:
 
 def split(given):
     """World ranks by colour from `{rank: (colour, key, world rank)}`, ordered by key, then by rank."""
-    colours = {}
+    colours: dict[int, list[tuple[int, int, int]]] = {}
     for rank in sorted(given):
         colour, key, world_rank = given[rank]
         if colour is not None:

@@ -31,7 +31,7 @@ _UNSEEN = ("Pcontrol", "Init", "Init_thread", "Finalize", "Abort")
 
 def prototypes(header: str) -> list[Prototype]:
     """Those of a preprocessed mpi.h."""
-    found = {}
+    found: dict[str, Prototype] = {}
     for name, parameters in _FUNCTION.findall(header):
         if name.endswith((*_CALLBACK, *_CONVERSION)) or name.startswith("T_") or "..." in parameters:
             continue

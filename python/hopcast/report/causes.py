@@ -210,7 +210,8 @@ def _of_transfer(summary: dict, path: dict, whole: float) -> Limit:
     if place in (None, "NIC") and _are_paths_fullest(full):
         return _widened(_of_paths(summary, share, saves, crowded=place == "NIC"), full)
     if place == "memory":
-        kind, keys = "memory", ("memory",)
+        kind: str = "memory"
+        keys: tuple[str, ...] = ("memory",)
         why = f"The memory of nodes limits this run: messages within them are {share} of its critical path."
     elif place is None:
         kind, keys = "bandwidth", _fullest_on_the_way(full)
@@ -311,7 +312,7 @@ def _widened(limit: Limit, full: dict | None) -> Limit:
         name for name in ("nic", "process", "links", "memory") if name not in own and name in (full or {})
     ]
     named = max(full[name] for name in limit.keys) if full else 0.0
-    if not (others and named):
+    if not (full and others and named):
         return limit
     following = max(others, key=lambda name: full[name])
     left = max(0.5, min(1.0, full[following] / named))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hopcast.report import units
@@ -123,18 +124,23 @@ def mean(summary: dict, name: str) -> float:
     return (summary.get("time") or {}).get(f"{name}_s", 0.0) / max(1, summary["ranks"])
 
 
+def _latency(summary: dict, name: str) -> float:
+    """Latency of a share of the messages [s]."""
+    return summary["message_latency"][name]
+
+
 def _results(sides: Sequence[dict]) -> Group:
     def each(name: str, of: Callable[[dict], float], write: Callable[[float], str]) -> Row:
         return _row(name, [of(side) for side in sides], write)
 
     rows = [each("predicted time", lambda side: side["makespan_s"], units.seconds)]
     for part in _SPLIT:
-        rows.append(each(f"{part} per rank", lambda side, part=part: mean(side, part), units.seconds))
+        rows.append(each(f"{part} per rank", partial(mean, name=part), units.seconds))
     rows.append(each("busiest link, share of its capacity", _busiest, units.percent))
     if all(side.get("message_latency") for side in sides):
         for name, words in (("p50_s", "half"), ("p99_s", "99 of 100")):
             latency = f"message latency, {words} within"
-            rows.append(each(latency, lambda side, name=name: side["message_latency"][name], units.seconds))
+            rows.append(each(latency, partial(_latency, name=name), units.seconds))
     rows.append(each("messages", lambda side: side["messages"], units.count))
     rows.append(each("bytes", lambda side: side["bytes"], units.size))
     rows.append(each("events", lambda side: side["events"], units.count))

@@ -80,7 +80,7 @@ def notebook(summary: dict) -> str:
 @cache
 def _colours() -> dict[str, str]:
     """The page's light colours by name, for a notebook, which has no style sheet of ours."""
-    sheet = files("hopcast.report").joinpath("pages", "style.css").read_text(encoding="utf-8")
+    sheet = files("hopcast.report").joinpath("pages").joinpath("style.css").read_text(encoding="utf-8")
     light, _, _ = sheet.partition("@media")
     return dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", light))
 

@@ -15,8 +15,7 @@ from hopcast.report.collectives import algorithms
 from hopcast.report.html import failures, latency_words, ranks_on_hosts, stop, title
 
 if TYPE_CHECKING:
-    from hopcast.report.compare import Comparison
-    from hopcast.report.compare import Group as ComparedGroup
+    from hopcast.report.compare import Comparison, Group as ComparedGroup
 
 _STYLES = {
     "compute": ("█", "blue"),
@@ -140,7 +139,7 @@ def _failure(failure: dict) -> Text:
 
 
 def _stopped(summary: dict) -> Text:
-    text = Text("A partial result: ", style="bold yellow").append(stop(summary), style="not bold")
+    text = Text("A partial result: ", style="bold yellow").append(stop(summary) or "", style="not bold")
     unfinished = summary["ranks"] - summary["ranks_finished"]
     return text.append(_standing(summary["stopped"]["behind"][:_BEHIND], unfinished))
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import tomllib
-
 from hopcast import options
 from hopcast.report import units
+from hopcast.toml import tomllib
 
 _OF_RUNS = ("workload", "platform", "model", "ranks", "hosts_used", "placement", "seed")
 _OF_MAKING = ("hopcast_version", "python", "system", "host")

@@ -17,6 +17,8 @@ from hopcast.errors import InputError
 if TYPE_CHECKING:
     import pyarrow
 
+    from hopcast.request import RunRequest
+
 TABLES = (
     "ranks",
     "calls",
@@ -57,6 +59,8 @@ class Result:
     """The keys of `report.json`."""
     tables: Mapping[str, pyarrow.Table] = field(default_factory=dict)
     """By name, see `TABLES`; a run may lack some."""
+    request: RunRequest | None = None
+    """Request that was run, if it is known."""
 
 
 def check_target(directory: Path) -> None:
@@ -99,7 +103,7 @@ def write(result: Result, directory: Path) -> Path:
     def fill(into: Path) -> None:
         (into / "report.json").write_text(to_json(result.summary), encoding="utf-8")
         _write_tables(result.tables, into)
-        if getattr(result, "request", None) is not None:
+        if result.request is not None:
             result.request.save(into / "request.json", moves=False)
         _write_timeline(result, into)
         (into / "report.html").write_text(page(result), encoding="utf-8")

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hopcast.report import units
 
@@ -28,7 +28,7 @@ class Canvas:
         self._label = label
         self._elements: list[str] = []
 
-    def add(self, tag: str, content: str = "", title: str = "", **attributes: object) -> None:
+    def add(self, tag: str, content: str = "", title: str = "", **attributes: Any) -> None:
         """One element; underscores of attribute names become hyphens; `title` shows on hovering."""
         written = "".join(
             f' {name.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
@@ -37,7 +37,7 @@ class Canvas:
         inner = (f"<title>{escape(title)}</title>" if title else "") + escape(content)
         self._elements.append(f"<{tag}{written}>{inner}</{tag}>" if inner else f"<{tag}{written}/>")
 
-    def text(self, x: float, y: float, content: str, anchor: str = "start", **attributes: object) -> None:
+    def text(self, x: float, y: float, content: str, anchor: str = "start", **attributes: Any) -> None:
         """A line of text with its baseline at (x, y)."""
         self.add("text", content, x=x, y=y, text_anchor=anchor, **attributes)
 

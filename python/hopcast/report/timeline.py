@@ -57,7 +57,7 @@ class _Slice:
         head = (
             f'"ph":"X","pid":0,"tid":{self.rank},"name":{json.dumps(self.name)},"ts":{begin},"dur":{length}'
         )
-        details = {"bytes": self.bytes} if self.bytes else {}
+        details: dict[str, int | str] = {"bytes": self.bytes} if self.bytes else {}
         details |= _partners("to", "sent", self.to) | _partners("from", "received", self.source)
         return f'{{{head},"args":{json.dumps(details, separators=(",", ":"))}}}'
 

@@ -122,6 +122,7 @@ def _run(
         *_, error, unfinished = ended
         process.end_all(unfinished)
     report = core_run.report(ended)
+    assert report is not None
     report.results = program.results
     if error is not None:
         core_run.add_error(report, *error)

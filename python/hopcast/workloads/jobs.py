@@ -22,13 +22,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tomllib
-
 from hopcast import core_run
 from hopcast.archive import opened
 from hopcast.core_run import Watch
 from hopcast.errors import InputError
 from hopcast.options import of_jobs, of_replay
+from hopcast.toml import tomllib
 from hopcast.workloads import trace
 from hopcast.workloads.pattern import pairs
 
@@ -86,6 +85,7 @@ def start(request: RunRequest, watch: Watch) -> Report | None:
             return report
         for one in report.summary["jobs"]:
             by_itself = of(only=[one["name"]])
+            assert by_itself is not None
             one["alone_s"] = by_itself.summary["jobs"][0]["makespan_s"]
             known = one["alone_s"] and one["makespan_s"]
             one["slowdown"] = one["makespan_s"] / one["alone_s"] if known else None
@@ -134,8 +134,9 @@ def _job(where: str, folder: Path, entry: dict[str, Any], stack: contextlib.Exit
     if "run" not in entry or not (words := _words(where, entry["run"])):
         raise InputError(f"{where}: run is missing: a pattern with its arguments, or a recorded trace")
     job = {key: entry.get(key) for key in _keys() if key != "run"}
-    job["name"] = entry.get("name", Path(words[0]).name)
-    if not job["name"].isprintable() or "," in job["name"] or not job["name"]:
+    name: str = entry.get("name", Path(words[0]).name)
+    job["name"] = name
+    if not name.isprintable() or "," in name or not name:
         raise InputError(
             f"{where}: name is a text without commas and control characters, not {job['name']!r}"
         )

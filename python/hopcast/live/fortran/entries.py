@@ -68,7 +68,8 @@ def _entry(function: Function) -> str:
     texts = [p.name for p in function.parameters if p.kind.startswith("text")]
     declared = [_declared(p) for p in function.parameters]
     declared += ["MPI_Fint *ierror", *(f"size_t {text}_length" for text in texts)]
-    before, after = [], []
+    before: list[str] = []
+    after: list[str] = []
     for parameter in function.parameters:
         _around(function, parameter, before, after)
     arguments = ", ".join(_argument(p) for p in function.parameters)

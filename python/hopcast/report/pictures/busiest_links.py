@@ -15,7 +15,7 @@ _ROWS = 12
 
 def draw(result: Result) -> Picture | None:
     """One bar per link: what it carried of what it could have carried in the run."""
-    links = (result.summary.get("busiest_links") or ())[:_ROWS]
+    links = (result.summary.get("busiest_links") or [])[:_ROWS]
     if not links:
         return None
     canvas = Canvas(1080, 26 + 28 * len(links), "Busiest links")

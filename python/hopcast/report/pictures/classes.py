@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hopcast.report.pictures.periods import Periods
 from hopcast.report.store import Result
@@ -81,7 +81,7 @@ class Classes:
             canvas.add("path", title=name, d=steps(across, up, list(spans)), **stroke)
 
 
-def _strokes(names: list[str]) -> list[dict[str, object]]:
+def _strokes(names: list[str]) -> list[dict[str, Any]]:
     """A colour for each dimension or level; the way back is dashed, and so are those that share a colour."""
     kinds = list(dict.fromkeys(_DIRECTION.sub("", name) for name in names if name not in HOST_CLASSES))
     strokes, used = [], set()

@@ -128,13 +128,13 @@ class Layout:
 
         Groups of routers are lines.
         """
-        in_groups = [_IN_GROUP.fullmatch(name) for name in names]
-        if all(in_groups):
+        in_groups = [match for match in map(_IN_GROUP.fullmatch, names) if match]
+        if len(in_groups) == len(names):
             numbers = [(int(match[2]), int(match[1])) for match in in_groups]
             wide, high = (max(values) + 1 for values in zip(*numbers, strict=True))
             return cls(dict(zip(names, numbers, strict=True)), wide, high, "A line is a group.")
-        found = [_COORDINATES.fullmatch(name) for name in names]
-        if not all(found):
+        found = [match for match in map(_COORDINATES.fullmatch, names) if match]
+        if len(found) < len(names):
             return None
         all_coordinates = [tuple(map(int, match[1].split(","))) for match in found]
         sizes = [max(values) + 1 for values in zip(*all_coordinates, strict=True)]

@@ -81,7 +81,8 @@ class Regions:
 
     def draw(self, label: str, quantities: tuple[Quantity, Quantity]) -> Canvas:
         """Rows of places, the first on top; columns of time. A quantity has one scale for all classes."""
-        anything = sum(quantity.values for quantity in quantities).any(axis=1)
+        first, second = quantities
+        anything = (first.values + second.values).any(axis=1)
         shown = [name for name in self.classes if anything[self._of(name)].any()]
         heights = [self._height(name) for name in shown]
         canvas = Canvas(1080, round(sum(height + 12 for height in heights)) + 74, label)

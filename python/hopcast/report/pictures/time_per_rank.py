@@ -27,7 +27,7 @@ def draw(result: Result) -> Picture | None:
     counts = numpy.diff(edges)
     means = {name: numpy.add.reduceat(column(table, f"{name}_s"), edges[:-1]) / counts for name, _ in SPLIT}
     finish = column(table, "finish_s")
-    tallest = max(float(finish.max()), float(sum(means.values()).max()))
+    tallest = max(float(finish.max()), float(numpy.sum(list(means.values()), axis=0).max()))
 
     canvas = Canvas(1080, 284, "Time per rank, split into compute, transfer and waiting")
     across, up = Axis(0, ranks, 70, 1072), Axis(0, tallest or 1.0, 262, 12)
