@@ -22,7 +22,7 @@ RUST_SOURCES := $(shell find crates data -type f 2>/dev/null) Cargo.toml Cargo.l
 # The profile of Cargo that `make build` takes: `release`, or `fast` with link-time optimisation.
 PROFILE ?= release
 
-.PHONY: demo test check check-fast check-full fuzz bench validate valgrind docs site clean build fast native wheel lint tidy
+.PHONY: demo test check check-fast check-full fuzz bench validate valgrind docs site clean build fast native wheel lint types tidy
 
 demo: build
 	examples/demo.sh $(BIN)
@@ -36,16 +36,20 @@ check-fast: lint tidy
 
 check-full: build $(VENV)/.tools
 	@./.ci/packages
+	$(MAKE) types
 	cargo test --workspace
 	$(MAKE) fuzz
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-# Formatting and lints of Rust and of Python, and Python's types.
+# Formatting and lints, of Rust and of Python.
 lint: $(VENV)/.tools
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- --deny warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
+
+# Types of the Python package, beside the libraries that it uses.
+types: build $(VENV)/.tools
 	$(BIN)/python -m mypy
 
 # The repository's own rules: lengths, leftovers, machine paths.

@@ -92,7 +92,7 @@ impl<'a> Function<'a> {
 }
 
 impl Function<'_> {
-    /// Whether a program may call it before MPI_Init and after MPI_Finalize.
+    /// True if a program may call it before MPI_Init and after MPI_Finalize.
     fn is_for_any_time(&self) -> bool {
         let word = |pattern: &str| match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
             (Some(end), _) => self.name.ends_with(end),
@@ -102,7 +102,7 @@ impl Function<'_> {
         AT_ANY_TIME.iter().any(|pattern| word(pattern))
     }
 
-    /// Whether a parameter is a place for one number or handle, which the program must give. Tools may leave some
+    /// True if a parameter is a place for one number or handle, which the program must give. Tools may leave some
     /// out, and MPI_Init's command line may be none.
     fn wants_place(&self, parameter: &str) -> bool {
         let one = parameter.matches('*').count() == 1 && !parameter.contains('[');
@@ -112,7 +112,7 @@ impl Function<'_> {
     }
 }
 
-/// What a program may call at any time (MPI 5.0, 11.4.1, and what is said of each function): of the names that begin or end
+/// Functions that a program may call at any time (MPI 5.0, 11.4.1, and what is said of each function): of the names that begin or end
 /// so, all. Clocks, sums of addresses and conversions only compute; MPI_Init and MPI_Finalize check it themselves.
 const AT_ANY_TIME: &[&str] = &[
     "Init",

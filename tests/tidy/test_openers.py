@@ -7,11 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from test_tidy import ROOT, files, place
-
-NOT_YET_CLEAN = ("crates/libmpi",)
-"""Directories with openers of before this rule. A line is deleted here once its directory is clean."""
+from test_tidy import files, place
 
 FORBIDDEN = re.compile(
     r"(?:What|Which|Whichever|Who|Whom|Whose|Whoever|Whether|Where|When|Why|How|Of|So|There|They)\b"
@@ -49,25 +45,9 @@ def forbidden(path: Path) -> list[str]:
     return [f"{place(path, number)}: {text[:80]}" for number, text in openers if FORBIDDEN.match(text)]
 
 
-def directory(path: Path) -> str:
-    """Part of the repository that the file belongs to: `crates/mpi`, `python/hopcast`."""
-    return "/".join(path.relative_to(ROOT).parts[:2])
-
-
 def test_documentation_comments_open_with_the_thing_or_the_verb() -> None:
-    found = [
-        line
-        for path in files(".rs", ".py")
-        if directory(path) not in NOT_YET_CLEAN
-        for line in forbidden(path)
-    ]
+    found = [line for path in files(".rs", ".py") for line in forbidden(path)]
     assert not found, "see CONTRIBUTING.md, How code reads here:\n" + "\n".join(found)
-
-
-@pytest.mark.parametrize("name", NOT_YET_CLEAN)
-def test_directories_that_are_clean_are_held_to_it(name: str) -> None:
-    of_it = [path for path in files(".rs", ".py") if directory(path) == name]
-    assert any(forbidden(path) for path in of_it), f"{name} is clean: delete it from NOT_YET_CLEAN"
 
 
 def test_openers_are_found() -> None:

@@ -27,7 +27,7 @@ const BY_HAND: &[&str] = &[
 /// Constants that are bits of a set.
 const SETS: &[&str] = &["mode", "assertion"];
 
-/// What an integer of this name is.
+/// Meaning of an integer of this name.
 const INTEGERS: &[(&str, &[&str])] = &[
     ("rank", &["dest", "source", "root", "rank", "target_rank", "rank_source", "rank_dest", "newrank"]),
     ("rank", &["ranks1", "ranks2"]),
@@ -99,7 +99,7 @@ struct Piece {
     name: String,
     /// Its type in MPICH's interface.
     kind: String,
-    /// What is done before the call, what is passed, and what is done after it; values go back by themselves.
+    /// Code before the call, its arguments, and the code after it; values go back by themselves.
     before: String,
     passed: String,
     after: String,
@@ -158,7 +158,7 @@ fn piece(function: &Function, parameter: &str) -> Piece {
     }
 }
 
-/// What kind of value a parameter is, if it is translated, and its type in MPICH's interface.
+/// Kind of value of a parameter, if it is translated, and its type in MPICH's interface.
 fn kind_of<'a>(base: &'a str, name: &str) -> Option<(&'a str, &'static str)> {
     let kind = match base {
         "MPI_Comm" => "comm",
@@ -180,7 +180,7 @@ fn kind_of<'a>(base: &'a str, name: &str) -> Option<(&'a str, &'static str)> {
     Some((kind, "c_int"))
 }
 
-/// How many values the list `name` has.
+/// Number of values of the list `name`.
 fn length(function: &Function, name: &str) -> String {
     let has =
         |parameter: &str| function.parameters.iter().any(|known| known.ends_with(&format!(" {parameter}")));

@@ -1,4 +1,4 @@
-//! How computing is obtained: what the job asks for, and what its report says of that.
+//! Way in which computing is obtained: what the job asks for, and what its report says of that.
 
 use std::path::{Path, PathBuf};
 

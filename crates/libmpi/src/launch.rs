@@ -283,7 +283,7 @@ struct Watch {
     next: Instant,
 }
 
-/// How often it is told.
+/// Time between two reports.
 const TELL_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
 
 impl Watch {

@@ -211,7 +211,7 @@ fn every_datatype_packs_what_its_type_map_lists() {
     assert!(nested > 500, "{nested} deep ones");
 }
 
-/// How many values a message of `end` bytes holds, counted one by one.
+/// Number of values in a message of `end` bytes, counted one by one.
 fn elements(known: &Known, end: usize, each: usize) {
     if each == 0 {
         return;

@@ -9,9 +9,9 @@ use super::status::Status;
 /// A list of numbers of the program: `const int[]`, or `const MPI_Count[]` in large-count functions.
 #[derive(Debug, Clone, Copy)]
 pub enum Numbers {
-    /// Of `int`.
+    /// List of `int`.
     Short(*const i32),
-    /// Of `MPI_Count`, or `MPI_Aint`.
+    /// List of `MPI_Count`, or `MPI_Aint`.
     Long(*const i64),
 }
 
@@ -31,7 +31,7 @@ impl Numbers {
     }
 }
 
-/// Where the program wants a number: `int *` or `MPI_Count *`.
+/// Place at which the program wants a number: `int *` or `MPI_Count *`.
 #[derive(Debug, Clone, Copy)]
 pub enum NumberOut {
     /// An `int`.
@@ -41,7 +41,7 @@ pub enum NumberOut {
 }
 
 impl NumberOut {
-    /// What is there.
+    /// Number that is there.
     ///
     /// # Safety
     /// The pointer is the program's place for it.
@@ -75,7 +75,7 @@ impl NumberOut {
 pub struct Count {
     /// The number.
     pub value: i64,
-    /// Whether a large-count function was called.
+    /// True if a large-count function was called.
     pub large: bool,
 }
 
@@ -113,7 +113,7 @@ impl From<i64> for Distance {
     }
 }
 
-/// Where a status is, in any language: `MPI_Status *`, `MPI_F08_status *`, `MPI_Fint *`.
+/// Place of a status, in any language: `MPI_Status *`, `MPI_F08_status *`, `MPI_Fint *`.
 #[derive(Debug, Clone, Copy)]
 pub struct StatusPlace(pub *mut Status);
 

@@ -182,7 +182,7 @@ impl Class {
         self.row().map_or("an unknown error code", |row| row.0)
     }
 
-    /// Whether it is one of the standard's.
+    /// True if it is one of the standard's.
     pub fn is_known(self) -> bool {
         self.row().is_some() || self.0 == super::LAST_CODE
     }
@@ -207,14 +207,14 @@ pub fn classes() -> impl Iterator<Item = (usize, &'static str)> {
     CLASSES.iter().enumerate().chain(tools).map(|(number, row)| (number, row.0))
 }
 
-/// What a call refuses, and why.
+/// Refusal of a call, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// Its class.
     pub class: Class,
     /// The value, and what would be right.
     pub reason: String,
-    /// Whose error handler is asked; without an object, MPI_COMM_SELF's.
+    /// Object whose error handler is asked; without one, MPI_COMM_SELF's.
     pub of: Option<Object>,
 }
 
@@ -236,7 +236,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// What a call gives.
+/// Result of a call.
 pub type Answer<T = ()> = Result<T, Error>;
 
 #[cfg(test)]

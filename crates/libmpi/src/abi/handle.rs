@@ -113,7 +113,7 @@ handles! {
     }
 }
 
-/// What attributes, error handlers, infos and names hang on.
+/// Object on which attributes, error handlers, infos and names hang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Object {
     /// A communicator.
@@ -195,7 +195,7 @@ impl<T> Table<T> {
         self.places.get_mut(place(number)? as usize)?.as_mut()
     }
 
-    /// How many objects there are.
+    /// Number of objects.
     pub fn count(&self) -> usize {
         self.places.len() - self.free.len()
     }

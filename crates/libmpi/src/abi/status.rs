@@ -21,12 +21,12 @@ pub struct Status {
 const _: () = assert!(size_of::<Status>() == 32);
 
 impl Status {
-    /// Of nothing: what a wait for a null or inactive request gives.
+    /// Empty status, which a wait for a null or inactive request gives.
     pub const EMPTY: Status = Status { source: ANY_SOURCE, tag: ANY_TAG, error: 0, internal: [0; 5] };
-    /// Of a receive from MPI_PROC_NULL.
+    /// Status of a receive from MPI_PROC_NULL.
     pub const NOBODY: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: 0, internal: [0; 5] };
 
-    /// Of a message that was received or found.
+    /// Status of a message that was received or found.
     pub fn of(status: &source::Status) -> Status {
         let cancelled = i32::from(status.cancelled);
         let internal = [status.bytes as i32, (status.bytes >> 32) as i32, cancelled, 0, 0];
@@ -50,7 +50,7 @@ impl Status {
         self.internal[1] = (bytes >> 32) as i32;
     }
 
-    /// Whether it was cancelled.
+    /// True if it was cancelled.
     pub fn cancelled(&self) -> bool {
         self.internal[2] != 0
     }

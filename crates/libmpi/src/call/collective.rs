@@ -67,9 +67,9 @@ use crate::abi::handle::{self, Comm, Errhandler, Object, Request};
 use crate::data::meeting::{Given, Key, Open, Part};
 use crate::live::process::Process;
 
-/// What a rank gives: packed when the collective is called, or started.
+/// Contribution of a rank, packed when the collective is called, or started.
 type Give = Box<dyn Fn() -> Given>;
-/// How a rank takes its result, from what all have given.
+/// Taking of a rank's result from what all have given.
 type Take = Box<dyn Fn(&Open) -> Answer>;
 
 /// A collective that is about to be called.
@@ -180,7 +180,7 @@ pub fn ask<R: 'static>(
     Ok(me.shared.meetings.leave(key, take))
 }
 
-/// What the simulator is told: the call; or, if its lengths are not those of the first rank's and the program wants to
+/// Call that the simulator is told: the rank's; or, if its lengths are not those of the first rank's and the program wants to
 /// hear of errors, that rank's.
 fn simulated(
     me: &Process,
@@ -233,7 +233,7 @@ fn among(comm: &Communicator, places: Range<usize>, lengths: &[u64]) -> Arc<[u64
     list.into()
 }
 
-/// Of every member the same length \[bytes\].
+/// The same length for every member \[bytes\].
 fn equal(bytes: u64) -> Sizes {
     Sizes::Equal(Bytes(bytes))
 }

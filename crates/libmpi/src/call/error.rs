@@ -57,7 +57,7 @@ pub fn out_of_time(me: &Process, function: &str) -> ! {
     end(me, class.0, &format!("{function}: {}", Error::new(class, reason)))
 }
 
-/// Who hears of an error, and of which object. Without one it is MPI_COMM_SELF, as the standard has it since version
+/// Error handler that hears of an error, and its object. Without one it is MPI_COMM_SELF, as the standard has it since version
 /// 4; up to then it was MPI_COMM_WORLD, so that counts where a program has said nothing of the other.
 fn handler_of(me: &Process, of: Option<Object>) -> (Object, Errhandler) {
     if let Some(object) = of.filter(|object| exists(me, *object).is_ok()) {

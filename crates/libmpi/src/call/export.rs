@@ -10,7 +10,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Handle;
 use crate::live::process::Process;
 
-/// What a function of ours gives, as C takes it.
+/// Result of a function of ours, as C takes it.
 pub trait Outcome {
     /// The C type.
     type C;

@@ -85,7 +85,7 @@ pub unsafe fn compare(me: &Process, one: Handle, other: Handle, result: *mut c_i
     Ok(())
 }
 
-/// What communicators are to each other whose groups are so.
+/// Comparison of communicators whose groups compare so.
 pub fn as_communicators(compared: Comparison) -> c_int {
     match compared {
         Comparison::Identical => CONGRUENT,

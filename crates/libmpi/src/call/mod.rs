@@ -1,4 +1,4 @@
-//! What the functions of the standard do, a chapter of it in each file.
+//! The functions of the standard, a chapter of it in each file.
 //!
 //! Each takes the rank that calls and the arguments of the C function, of which counts are `i64`. The exports
 //! that `build.rs` writes call them with the program's own pointers, which is why all of them are `unsafe`:

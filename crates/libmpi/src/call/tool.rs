@@ -42,7 +42,7 @@ impl Outcome for Result<(), Code> {
     }
 }
 
-/// What a function of this chapter gives.
+/// Result of a function of this chapter.
 type Told<T = ()> = Result<T, Code>;
 
 fn ready(me: &Process) -> Told {

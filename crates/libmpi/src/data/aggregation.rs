@@ -1,13 +1,13 @@
-//! Who accesses what of a file in a collective access of two phases.
+//! Division of a file among ranks in a collective access of two phases.
 
 use std::sync::Arc;
 
 use engine::Bytes;
 
-/// Where a part of a file begins, and its length.
+/// Begin and length of a part of a file.
 pub type Part = (u64, Bytes);
 
-/// How a collective access is to be done.
+/// Choice of how a collective access is done.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
     /// Through aggregators or not; if it says nothing, where the ranks' parts interleave.
@@ -21,7 +21,7 @@ pub struct Choice {
 pub struct Plan {
     /// Rank and parts of each aggregator, in the order of the file; none where each rank has its own access.
     aggregators: Vec<(u32, Arc<[Part]>)>,
-    /// How much of each rank's parts is each aggregator's, by the index of that, without nothing.
+    /// Bytes of each rank's parts for each aggregator, by the index of that, where there are any.
     shares: Vec<Vec<(u32, u64)>>,
 }
 
@@ -58,13 +58,13 @@ impl Plan {
         !self.aggregators.is_empty()
     }
 
-    /// What a rank accesses for all.
+    /// Parts that a rank accesses for all.
     pub fn domain(&self, rank: u32) -> Arc<[Part]> {
         let own = self.aggregators.iter().find(|aggregator| aggregator.0 == rank);
         own.map_or_else(|| Arc::from([]), |aggregator| aggregator.1.clone())
     }
 
-    /// What a rank has for other ranks, and others for it: ranks and lengths.
+    /// Messages of a rank to other ranks, and of others to it: ranks and lengths.
     pub fn messages(&self, rank: u32) -> (Lengths, Lengths) {
         let own = self.shares.get(rank as usize).map_or(&[][..], |shares| shares);
         let out = own.iter().map(|(index, bytes)| (self.aggregators[*index as usize].0, Bytes(*bytes)));

@@ -1,4 +1,4 @@
-//! Whether members of a collective call it alike: what the simulator does not see, or sees as a deadlock alone.
+//! Agreement of the members of a collective on its call, where the simulator does not see it, or sees a deadlock alone.
 //!
 //! Kind, root and equal lengths are compared by the messages of the simulated collective, which ends the run. Here are
 //! the operations of reductions, and lists of lengths; and equal lengths for a program that wants to hear of errors:
@@ -78,7 +78,7 @@ pub fn lengths(parts: &[Option<Part>], place: usize) -> Answer {
     Err(Error::new(Class::TRUNCATE, reason))
 }
 
-/// What one sends to the other must be what that one expects.
+/// Checks that what one sends to the other is what that one expects.
 fn exchange(function: &str, from: (usize, &Collective), to: (usize, &Collective)) -> Answer {
     let (Sizes::Own { send, .. }, Sizes::Own { receive, .. }) = (&from.1.sizes, &to.1.sizes) else {
         return Ok(());
@@ -120,7 +120,7 @@ fn differ(function: &str, sender: usize, sent: u64, receiver: usize, expected: u
     Error::new(Class::TRUNCATE, reason)
 }
 
-/// What a program calls an operation.
+/// Name of an operation in a program.
 fn name(operator: usize) -> String {
     let known = super::operator::predefined().find(|row| row.0 == operator);
     known.map_or_else(|| "a function of its own".into(), |row| row.1.to_string())

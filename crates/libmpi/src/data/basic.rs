@@ -5,7 +5,7 @@
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Datatype;
 
-/// What the elements of a datatype are.
+/// Kind of the elements of a datatype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Element {
     /// Signed, of so many bytes.
@@ -206,7 +206,7 @@ impl Basic {
         self.row().2
     }
 
-    /// What its elements are.
+    /// Kind of its elements.
     #[inline]
     pub fn element(self) -> Element {
         self.row().3

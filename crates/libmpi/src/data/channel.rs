@@ -67,7 +67,7 @@ impl Channels {
         number
     }
 
-    /// How many partitions the sender of a channel has, of how many bytes together, if it is there.
+    /// Number of partitions of a channel's sender, and of their bytes together, if it is there.
     pub fn partitions(&self, number: u32) -> Option<(u32, u64)> {
         self.partitions[number as usize]
     }

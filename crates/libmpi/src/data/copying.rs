@@ -1,4 +1,4 @@
-//! How the bytes of a value are copied: in runs, as long as neighbours can be joined.
+//! Copying of the bytes of values: in runs, as long as neighbours can be joined.
 //!
 //! A plan is made once, with the datatype. A vector is one line of numbers whatever its length; irregular blocks are a
 //! list; what is deeper than that is walked through the type map. Nothing is allocated while bytes are copied.
@@ -8,9 +8,9 @@ use std::ptr;
 /// Equal runs of bytes at equal distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strided {
-    /// Where the first begins, from the address of the value \[bytes\].
+    /// Begin of the first, from the address of the value \[bytes\].
     pub at: isize,
-    /// How many.
+    /// Number of them.
     pub count: usize,
     /// From one to the next \[bytes\].
     pub stride: isize,
@@ -21,13 +21,13 @@ pub struct Strided {
 /// Bytes that lie together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
-    /// Where, from the address of the value \[bytes\].
+    /// Begin, from the address of the value \[bytes\].
     pub at: isize,
-    /// How long \[bytes\].
+    /// Length \[bytes\].
     pub bytes: usize,
 }
 
-/// How one value is copied.
+/// Plan of copying one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plan {
     /// Regular runs; a single one is a dense value.
@@ -47,7 +47,7 @@ impl Plan {
         Plan::Strided(Strided { at: 0, count: 1, stride: 0, bytes })
     }
 
-    /// Of `count` values with this plan, the first at `at`.
+    /// Plan of `count` values with this plan, the first at `at`.
     pub fn repeated(&self, at: isize, count: usize, stride: isize) -> Plan {
         match self {
             Plan::Nested => Plan::Nested,
@@ -68,7 +68,7 @@ impl Plan {
         blocks.plan()
     }
 
-    /// Of the plans of parts, each (at, count, stride, plan).
+    /// Plan of the plans of parts, each (at, count, stride, plan).
     pub fn listed<'a>(parts: impl Iterator<Item = (isize, usize, isize, &'a Plan)> + Clone) -> Plan {
         let (mut listed, mut runs) = (0_usize, 0_usize);
         for (_, count, stride, plan) in parts.clone() {
@@ -163,7 +163,7 @@ pub fn walk_blocks<M: Mover>(blocks: &[Block], equal: usize, base: isize, mover:
     }
 }
 
-/// What is told of every run, in the order of the type map.
+/// Receiver of every run, in the order of the type map.
 pub trait Mover {
     /// `bytes` bytes at `at`, from the address of the buffer.
     fn run(&mut self, at: isize, bytes: usize);
@@ -200,7 +200,7 @@ impl Blocks {
 pub struct Packer {
     /// The buffer.
     pub from: *const u8,
-    /// Where the next byte goes.
+    /// Place of the next byte.
     pub into: *mut u8,
 }
 
@@ -233,7 +233,7 @@ impl Mover for Unpacker {
 
 /// Puts contents that end within a value into a buffer.
 pub struct Remainder<'a> {
-    /// What is left.
+    /// Rest of the contents.
     pub contents: &'a [u8],
     /// The buffer.
     pub into: *mut u8,

@@ -1,4 +1,4 @@
-//! How the values of a datatype lie in memory, and how they become the contents of a message.
+//! Layout of the values of a datatype in memory, and as the contents of a message.
 //!
 //! The contents of a message are the data of its values in the order of the type map, without what lies between.
 
@@ -11,12 +11,12 @@ use super::type_map::{Map, Part};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Datatype;
 
-/// How values of a datatype lie in memory.
+/// Layout of values of a datatype in memory.
 #[derive(Debug, Clone)]
 pub struct Layout {
     /// Bytes of data in one.
     pub size: usize,
-    /// Where one begins, from its address \[bytes\].
+    /// Begin of one, from its address \[bytes\].
     pub lower: isize,
     /// From one to the next \[bytes\].
     pub extent: isize,
@@ -27,13 +27,13 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of a predefined datatype.
+    /// That of a predefined datatype.
     #[inline]
     pub fn of_predefined(datatype: Datatype) -> Answer<Layout> {
         Basic::of(datatype).map(Layout::of_basic)
     }
 
-    /// Of a predefined datatype.
+    /// That of a predefined datatype.
     #[inline]
     pub fn of_basic(basic: Basic) -> Layout {
         let (size, extent) = (basic.size(), basic.extent());
@@ -41,7 +41,7 @@ impl Layout {
         Layout { size, lower: 0, extent: extent as isize, basic: Some(basic), map }
     }
 
-    /// Of a datatype that a program makes.
+    /// That of a datatype that a program makes.
     pub fn derived(map: Rc<Map>, lower: isize, extent: isize) -> Layout {
         Layout { size: map.size, lower, extent, basic: None, map: Some(map) }
     }
@@ -71,7 +71,7 @@ impl Layout {
         (begin, (high + last.max(0) - begin) as usize)
     }
 
-    /// Whether it may be used where its neighbours touch: its contents are its memory.
+    /// True if it may be used where its neighbours touch: its contents are its memory.
     pub fn is_dense(&self) -> bool {
         match &self.map {
             None => true,
@@ -187,7 +187,7 @@ impl Layout {
         }
     }
 
-    /// How many predefined values `bytes` bytes of values hold; `None` if they end within one.
+    /// Number of predefined values in `bytes` bytes of values; `None` if they end within one.
     pub fn elements_in(&self, bytes: u64) -> Option<u64> {
         let size = self.size as u64;
         if size == 0 {
@@ -197,7 +197,7 @@ impl Layout {
         Some(bytes / size * map.elements as u64 + map.elements_in((bytes % size) as usize)? as u64)
     }
 
-    /// How many bytes the first `elements` predefined values of values take.
+    /// Bytes of the first `elements` predefined values of values.
     pub fn bytes_of(&self, elements: u64) -> u64 {
         let map = self.map();
         match map.elements as u64 {

@@ -12,9 +12,9 @@ use super::type_map::Map;
 /// `count` values of a datatype, one after the other, at a place \[bytes\].
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// Where the first is.
+    /// Place of the first.
     pub at: isize,
-    /// How many.
+    /// Number of them.
     pub count: usize,
 }
 
@@ -104,22 +104,22 @@ fn moved(of: &Layout, at: isize) -> Layout {
 pub struct Dimension {
     /// Length of the whole.
     pub whole: usize,
-    /// Which of it.
+    /// Share of it.
     pub share: Share,
 }
 
-/// Which indices of a dimension.
+/// Indices of a dimension.
 #[derive(Debug, Clone, Copy)]
 pub enum Share {
-    /// So many from the first on: (first, count).
+    /// Range of indices: (first, count).
     Range(usize, usize),
     /// Blocks of `length`, dealt to `of` members, of which this is number `member`.
     Cyclic {
         /// Length of a block.
         length: usize,
-        /// How many members.
+        /// Number of members.
         of: usize,
-        /// Which member.
+        /// Number of the member.
         member: usize,
     },
 }

@@ -8,7 +8,7 @@ use super::basic::{Basic, Element, Width};
 use super::datatype::Layout;
 use crate::abi::error::{Answer, Class, Error};
 
-/// How the parts of a value change: a complex number has two.
+/// Change of the parts of a value: a complex number has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// The other way round.

@@ -16,7 +16,7 @@ use crate::abi::handle::Datatype;
 /// An open file.
 #[derive(Debug, Clone)]
 pub struct Opened {
-    /// Of the system.
+    /// File of the system.
     pub file: Rc<std::fs::File>,
     /// Its path from the root.
     pub path: PathBuf,
@@ -29,9 +29,9 @@ pub struct Opened {
 /// Bytes that lie together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
-    /// Where, from the beginning of the filetype \[bytes\].
+    /// Begin, from that of the filetype \[bytes\].
     pub at: i64,
-    /// How long \[bytes\].
+    /// Length \[bytes\].
     pub bytes: usize,
 }
 
@@ -48,18 +48,18 @@ pub fn blocks(layout: &Layout) -> Vec<Block> {
     blocks
 }
 
-/// What of a file a rank sees: the data of its filetype, again and again from a displacement on.
+/// View of a rank into a file: the data of its filetype, again and again from a displacement on.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// Where it begins in the file \[bytes\].
+    /// Begin in the file \[bytes\].
     pub start: i64,
     /// The unit of offsets.
     pub etype: Datatype,
     /// Its size \[bytes\].
     pub unit: i64,
-    /// What repeats.
+    /// Datatype that repeats.
     pub filetype: Datatype,
-    /// Where its data is, from its beginning.
+    /// Places of its data, from its beginning.
     blocks: Rc<[Block]>,
     /// Data in one filetype \[bytes\].
     data: i64,
@@ -74,7 +74,7 @@ impl View {
         View::new(0, (Datatype::BYTE, &byte), (Datatype::BYTE, &byte))
     }
 
-    /// Of these datatypes, from `start` on.
+    /// View of these datatypes, from `start` on.
     pub fn new(
         start: i64,
         (etype, unit): (Datatype, &Layout),
@@ -91,7 +91,7 @@ impl View {
         }
     }
 
-    /// Of datatypes whose values touch, and have these lengths in the file.
+    /// View of datatypes whose values touch, and have these lengths in the file.
     pub fn dense(start: i64, (etype, unit): (Datatype, usize), (filetype, size): (Datatype, usize)) -> View {
         let (unit, data, blocks) = (unit as i64, size as i64, [Block { at: 0, bytes: size }].into());
         View { start, etype, unit, filetype, blocks, data, extent: data }
@@ -102,7 +102,7 @@ impl View {
         self.runs(from, 1).first().map_or(self.start, |run| run.0)
     }
 
-    /// Where `bytes` bytes from byte `from` of the data on are in the file: places and lengths.
+    /// Places and lengths, in the file, of `bytes` bytes of the data from byte `from` on.
     pub fn runs(&self, from: i64, mut bytes: usize) -> Vec<(i64, usize)> {
         let mut runs: Vec<(i64, usize)> = Vec::new();
         if self.data == 0 {
@@ -129,7 +129,7 @@ impl View {
         runs
     }
 
-    /// How many bytes of data lie before `end` in the file.
+    /// Bytes of data before `end` in the file.
     pub fn before(&self, end: i64) -> i64 {
         if self.extent <= 0 || end <= self.start {
             return 0;

@@ -13,7 +13,7 @@ use super::copying::Mover;
 use super::datatype::Layout;
 use crate::fold;
 
-/// What is kept of `count` values at `buffer`, if any of it is folded; nothing where nothing is kept.
+/// Kept part of `count` values at `buffer`, if any of it is folded; nothing where nothing is kept.
 ///
 /// # Safety
 /// As for [`Layout::pack`].
@@ -64,7 +64,7 @@ pub unsafe fn unpack(layout: &Layout, parcel: &[u8], buffer: *mut c_void, bytes:
     }
 }
 
-/// Whether a message into these values need not be put there: all of them are shared.
+/// True if a message into these values need not be put there: all of them are shared.
 pub fn is_lost(layout: &Layout, buffer: *const c_void, count: i64) -> bool {
     let Some(spans) = spans(layout, buffer as usize, usize::try_from(count).unwrap_or(0)) else {
         return false;
@@ -72,7 +72,7 @@ pub fn is_lost(layout: &Layout, buffer: *const c_void, count: i64) -> bool {
     spans.into_iter().all(|(_, bytes)| fold::is_shared(bytes.start))
 }
 
-/// Where the values lie, those that lie together as one, with where they are in the message; `None` if none of them
+/// Places of the values, those that lie together as one, with their places in the message; `None` if none of them
 /// is folded.
 fn spans(layout: &Layout, buffer: usize, count: usize) -> Option<Vec<(usize, Range<usize>)>> {
     if !fold::active() {
@@ -92,7 +92,7 @@ fn all_spans(layout: &Layout, buffer: usize, count: usize) -> Vec<(usize, Range<
 /// Collects runs of bytes, neighbours joined.
 struct Spans {
     buffer: usize,
-    /// How much of the message has been told.
+    /// Bytes of the message that have been told.
     at: usize,
     found: Vec<(usize, Range<usize>)>,
 }

@@ -17,7 +17,7 @@ use super::agreement;
 use super::operator::Operator;
 use crate::abi::error::Answer;
 
-/// Which collective: the communicator, its first member (communicators without a common member may share a
+/// Name of a collective: the communicator, its first member (communicators without a common member may share a
 /// number), and how many collectives were called on it before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -29,7 +29,7 @@ pub struct Key {
     pub number: u64,
 }
 
-/// How the bytes that a member gives are cut.
+/// Cut of the bytes that a member gives.
 #[derive(Debug, Default, Clone)]
 pub enum Cut {
     /// One block, for whom it may concern.
@@ -37,16 +37,16 @@ pub enum Cut {
     Whole,
     /// Blocks of the same length \[bytes\].
     Equal(usize),
-    /// Where each begins, and the end \[bytes\].
+    /// Begin of each, and the end \[bytes\].
     At(Box<[usize]>),
 }
 
-/// What one member gives: bytes, cut into a block for each member where it gives several.
+/// Contribution of one member: bytes, cut into a block for each member where it gives several.
 #[derive(Debug, Default, Clone)]
 pub struct Given {
     /// All blocks, one after the other.
     pub bytes: Box<[u8]>,
-    /// Where each begins.
+    /// Begin of each.
     pub cut: Cut,
 }
 
@@ -67,23 +67,23 @@ impl Given {
     }
 }
 
-/// What a member has put down.
+/// Part that a member has put down.
 #[derive(Debug)]
 pub struct Part {
     /// Its contents.
     pub given: Given,
-    /// How it called: by that, members find out that they do not agree.
+    /// Its call, by which members find out that they do not agree.
     pub call: Arc<Collective>,
     /// By what it combines; 0 for a function of the program, `None` where it combines nothing.
     pub operator: Option<usize>,
-    /// Whether its communicator has two groups, which give and expect different things.
+    /// True if its communicator has two groups, which give and expect different things.
     pub between_groups: bool,
 }
 
 /// One collective.
 struct Meeting {
     parts: RefCell<Vec<Option<Part>>>,
-    /// How the first to give has called, and whether others have called with other lengths.
+    /// Call of the first to give, if others have called with other lengths.
     first: RefCell<Option<Arc<Collective>>>,
     unlike: Cell<bool>,
     left: Cell<usize>,
@@ -174,7 +174,7 @@ impl Open<'_> {
         self.meeting.prefixes.borrow()[count - 1].clone()
     }
 
-    /// What lies before the member at `member`, which is known, combined with its part.
+    /// Prefix up to the member at `member`, which is known, combined with its part.
     fn next_prefix(&self, operator: &Operator, member: usize) -> Rc<[u8]> {
         let Some(before) = member.checked_sub(1) else { return self.whole(member).into() };
         let before = self.meeting.prefixes.borrow()[before].clone();
@@ -188,7 +188,7 @@ impl Open<'_> {
         if self.meeting.unlike.get() { agreement::lengths(&self.parts, place) } else { Ok(()) }
     }
 
-    /// What `make` makes of all parts, made once.
+    /// Product of `make` from all parts, made once.
     pub fn once<T: 'static>(&self, make: impl FnOnce(&Open) -> T) -> Rc<T> {
         let known = self.meeting.made.borrow().clone();
         let made = known.unwrap_or_else(|| {
@@ -199,7 +199,7 @@ impl Open<'_> {
         made.downcast().expect("members of one collective make the same of it")
     }
 
-    /// What a member gives to be combined: who combines has waited for it.
+    /// Contribution of a member to be combined: who combines has waited for it.
     fn whole(&self, place: usize) -> &[u8] {
         &self.parts[place].as_ref().expect("a member has called before its part is combined").given.bytes
     }

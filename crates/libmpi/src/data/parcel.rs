@@ -16,17 +16,17 @@ use crate::fold;
 /// From here on contents are lent \[bytes\]: below, packing costs less than keeping the books.
 pub const LENT_FROM: u64 = 2048;
 
-/// So many bytes are kept without memory of their own: as many as take no more room than what is lent.
+/// Most bytes that are kept without memory of their own: they take no more room than what is lent.
 const SHORT: usize = 48;
 
 /// Values in a program's memory.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// Where.
+    /// Address.
     pub at: *mut c_void,
-    /// How many.
+    /// Number of them.
     pub count: i64,
-    /// Of what.
+    /// Kind of each.
     pub layout: Layout,
 }
 
@@ -86,13 +86,13 @@ impl Place {
     }
 }
 
-/// What is known of contents.
+/// Knowledge of contents.
 enum Contents {
     /// Here they are.
     Own(Box<[u8]>),
     /// The same, of so many bytes: no memory is asked for.
     Short([u8; SHORT], u8),
-    /// What is kept of folded memory, of a message of so many bytes (`fold::transfer`).
+    /// Kept part of folded memory, of a message of so many bytes (`fold::transfer`).
     Pieces(Box<[u8]>, u64),
     /// In the memory of this rank, the sender.
     Lent(Place, u32),
@@ -102,7 +102,7 @@ enum Contents {
 
 struct Held {
     contents: Contents,
-    /// Who still knows the number: the receiver, and the sender of what is lent.
+    /// Number of those who still know it: the receiver, and the sender of what is lent.
     holders: u8,
 }
 
@@ -278,7 +278,7 @@ mod tests {
         assert!(parcels.open(0).is_empty());
     }
 
-    /// Whoever comes first of the sender's end and the receiver's, and with more or less room.
+    /// The sender's end and the receiver's come in any order, and with more or less room.
     #[test]
     fn what_is_lent_arrives_as_it_was_when_its_sender_went_on() {
         for order in 0..3 {

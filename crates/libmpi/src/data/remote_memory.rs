@@ -36,7 +36,7 @@ pub struct Far {
     pub change: Change,
     /// Address in that process.
     pub target: Place,
-    /// Which.
+    /// Number of the process.
     pub process: libc::pid_t,
     /// For whoever has begun it.
     pub old: Old,

@@ -1,19 +1,19 @@
-//! Whose memory is copied, while it is: a fault there is that rank's, whichever rank runs.
+//! Memory of ranks while it is copied: a fault there is that rank's, whichever rank runs.
 
 use std::cell::Cell;
 
 use super::parcel::Place;
 
-/// What the memory is to its rank.
+/// Role of the memory for its rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// What it sends from.
+    /// Buffer of a send.
     Send,
-    /// What it receives into.
+    /// Buffer of a receive.
     Receive,
-    /// What it opens to others.
+    /// Memory that it opens to others.
     Window,
-    /// What its one-sided operation gives or takes.
+    /// Buffer of its one-sided operation.
     Origin,
 }
 
@@ -32,13 +32,13 @@ impl Role {
 /// A rank's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
-    /// Whose.
+    /// Rank that owns it.
     pub rank: u32,
-    /// What for.
+    /// Role of it.
     pub role: Role,
-    /// Where it begins.
+    /// Begin.
     pub at: usize,
-    /// How long \[bytes\].
+    /// Length \[bytes\].
     pub bytes: usize,
 }
 
@@ -70,7 +70,7 @@ pub fn touching(memories: Memories, work: impl FnOnce()) {
     TOUCHED.set([None; 4]);
 }
 
-/// Whose memory it was in which a fault at `address` has been, if any was touched.
+/// Memory in which a fault at `address` has been, if any was touched.
 pub fn at_fault(address: usize) -> Option<Memory> {
     let memories = TOUCHED.take();
     let mut all = memories.iter().flatten();

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::basic::Basic;
 use super::copying::{Mover, Plan, walk_blocks};
 
-/// Which values, where.
+/// Values and their places.
 #[derive(Debug)]
 pub struct Map {
     /// Bytes of data.
@@ -22,7 +22,7 @@ pub struct Map {
     pub high: isize,
     /// The strictest alignment of its values in structures of C \[bytes\]; 1 without any.
     pub alignment: usize,
-    /// What all its values are, if they are one predefined datatype.
+    /// Datatype of all its values, if they are of one predefined datatype.
     pub uniform: Option<Basic>,
     plan: Plan,
     parts: Box<[Part]>,
@@ -31,18 +31,18 @@ pub struct Map {
 /// Some values of a map.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// Where the first is.
+    /// Place of the first.
     pub at: isize,
-    /// How many.
+    /// Number of them.
     pub count: usize,
     /// From one to the next \[bytes\].
     pub stride: isize,
-    /// Of what.
+    /// Kind of each.
     pub of: Rc<Map>,
 }
 
 impl Map {
-    /// Of a predefined datatype.
+    /// That of a predefined datatype.
     pub fn basic(basic: Basic) -> Rc<Map> {
         let size = basic.size();
         let (plan, high) = match basic.parts() {
@@ -66,7 +66,7 @@ impl Map {
         })
     }
 
-    /// Of these parts, in their order.
+    /// Map of these parts, in their order.
     pub fn list(parts: Vec<Part>) -> Rc<Map> {
         let mut parts = parts;
         parts.retain(|part| part.count > 0 && part.of.size > 0);
@@ -104,12 +104,12 @@ impl Map {
         Rc::new(map)
     }
 
-    /// Whether runs of one kind of number, all listed, are the whole map.
+    /// True if runs of one kind of number, all listed, are the whole map.
     fn plan_says_all(&self) -> bool {
         self.plan != Plan::Nested && self.uniform.is_some_and(|basic| basic.parts().is_none())
     }
 
-    /// How it is copied.
+    /// Plan by which it is copied.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -160,7 +160,7 @@ impl Map {
         }
     }
 
-    /// How many predefined values the first `bytes` bytes hold; `None` if they end within one.
+    /// Number of predefined values in the first `bytes` bytes; `None` if they end within one.
     pub fn elements_in(&self, bytes: usize) -> Option<usize> {
         if bytes == 0 || bytes == self.size {
             return Some(if bytes == 0 { 0 } else { self.elements });
@@ -185,7 +185,7 @@ impl Map {
         }
     }
 
-    /// How many bytes the first `elements` predefined values take.
+    /// Bytes of the first `elements` predefined values.
     pub fn bytes_of(&self, elements: usize) -> usize {
         if elements == 0 || elements >= self.elements {
             return if elements == 0 { 0 } else { self.size };

@@ -20,7 +20,7 @@ use super::touched::{Memories, Memory, Role, touching};
 pub struct Member {
     /// Its beginning.
     pub base: usize,
-    /// How long it is \[bytes\].
+    /// Length \[bytes\].
     pub size: usize,
     /// Unit of displacements \[bytes\].
     pub unit: i64,
@@ -90,7 +90,7 @@ pub enum Action {
         result: Option<Place>,
         /// With what.
         target: Place,
-        /// How.
+        /// Accumulation that it does.
         how: Accumulation,
     },
     /// result := target; target := origin where target = compare

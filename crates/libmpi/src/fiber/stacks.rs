@@ -27,11 +27,11 @@ use super::valgrind;
 pub const PAGE: usize = 4096;
 /// Bytes of a cache line times how many lie between the tops of two stacks: an odd number of lines.
 const COLOUR: usize = 64 * 5;
-/// How many tops differ before they repeat, within a page.
+/// Number of tops that differ before they repeat, within a page.
 const COLOURS: usize = 12;
 /// Linux 6.13; not in the declarations of the C library yet.
 const MADV_GUARD_INSTALL: i32 = 102;
-/// So many gaps are closed: each takes two of the 65,530 mappings that a process may have.
+/// Most gaps that are closed: each takes two of the 65,530 mappings that a process may have.
 const MOST_CLOSED: usize = 8_000;
 /// Widths of a gap \[bytes\]: the first for which there are addresses. A frame that is larger than one of 256 MiB is rare,
 /// and found when the rank waits for the first time. Valgrind has few addresses.
@@ -133,13 +133,13 @@ impl Drop for Stacks {
 pub struct Part(Extent);
 
 impl Part {
-    /// Where it is.
+    /// Place of it.
     pub fn extent(&self) -> Extent {
         self.0
     }
 }
 
-/// Where a rank's stack is, among those of all.
+/// Extent of a rank's stack, among those of all.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extent {
     low: usize,
@@ -171,7 +171,7 @@ impl Extent {
     }
 }
 
-/// Where the stack of the function that calls this ends.
+/// End of the stack of the function that calls this.
 #[inline(always)]
 pub fn pointer() -> usize {
     let pointer;

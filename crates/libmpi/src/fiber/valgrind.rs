@@ -1,4 +1,4 @@
-//! What valgrind is told: where stacks are, or it takes a switch between them for an enormous frame.
+//! Words for valgrind: it is told where stacks are, or it takes a switch between them for an enormous frame.
 //!
 //! A request is a sequence of instructions that changes nothing, and that valgrind knows. Source: valgrind.h of
 //! valgrind 3.19, client requests on amd64.
@@ -11,13 +11,13 @@ const IS_RUNNING: usize = 0x1001;
 const COUNT_ERRORS: usize = 0x1201;
 const REGISTER_STACK: usize = 0x1501;
 
-/// Whether this process runs in valgrind.
+/// True if this process runs in valgrind.
 pub fn is_running() -> bool {
     static RUNNING: OnceLock<bool> = OnceLock::new();
     *RUNNING.get_or_init(|| request([IS_RUNNING, 0, 0, 0, 0, 0]) != 0)
 }
 
-/// There is a stack from `start` to `end`.
+/// Tells of a stack from `start` to `end`.
 pub fn register_stack(start: usize, end: usize) {
     if is_running() {
         request([REGISTER_STACK, start, end, 0, 0, 0]);

@@ -23,7 +23,7 @@ const HUGE: usize = 2 << 20;
 /// The folded memory of all ranks.
 pub struct Arena {
     start: usize,
-    /// Where the next new region begins.
+    /// Begin of the next new region.
     next: usize,
     file: File,
     file_bytes: usize,
@@ -38,7 +38,7 @@ pub struct Arena {
 }
 
 struct Region {
-    /// What was asked for.
+    /// Bytes that were asked for.
     bytes: usize,
     /// Whole pages.
     room: usize,
@@ -120,17 +120,17 @@ impl Arena {
         true
     }
 
-    /// How long the block is that all share \[bytes\].
+    /// Length of the block that all share \[bytes\].
     pub fn file_bytes(&self) -> usize {
         self.file_bytes
     }
 
-    /// How long the region is that begins at `at` \[bytes\].
+    /// Length of the region that begins at `at` \[bytes\].
     pub fn size(&self, at: usize) -> Option<usize> {
         self.regions.get(&at).map(|region| region.bytes)
     }
 
-    /// Whether the byte at `address` lies in a region of which all is shared.
+    /// True if the byte at `address` lies in a region of which all is shared.
     pub fn is_shared(&self, address: usize) -> bool {
         let found = self.regions.range(..=address).next_back();
         found.is_some_and(|(at, region)| region.kind == Kind::Shared && address < at + region.room)
@@ -217,7 +217,7 @@ fn own(at: usize, room: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Which list of free regions is for such a region.
+/// List of free regions for such a region.
 fn list(kind: &Kind) -> Option<usize> {
     match kind {
         Kind::Shared => Some(0),
@@ -276,7 +276,7 @@ mod tests {
         assert!(huge(at..at + 8 * HUGE) > 0, "{setting}");
     }
 
-    /// How much of these bytes is mapped by huge pages \[KiB\], as proc(5) says under smaps.
+    /// Part of these bytes that is mapped by huge pages \[KiB\], as proc(5) says under smaps.
     fn huge(bytes: Range<usize>) -> usize {
         let all = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let (mut inside, mut found) = (false, 0);

@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 use crate::loader::Template;
 use arena::Arena;
 
-/// What is folded. Sizes in \[bytes\].
+/// Settings of folding. Sizes in \[bytes\].
 #[derive(Debug, Default)]
 pub struct Settings {
     /// The block; 0: nothing is folded.
@@ -34,7 +34,7 @@ pub struct Settings {
     pub private: Vec<String>,
 }
 
-/// How an allocation is folded.
+/// Kind of folding of an allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// All of it is the block.
@@ -115,24 +115,24 @@ pub fn free(address: usize) -> bool {
     folding().is_some_and(|folding| folding.arena.borrow_mut().give(address))
 }
 
-/// How long the allocation is that begins at `address`, if it is folded \[bytes\].
+/// Length of the allocation that begins at `address`, if it is folded \[bytes\].
 pub fn size(address: usize) -> Option<usize> {
     folding()?.arena.borrow().size(address)
 }
 
-/// Whether `address` is folded memory.
+/// True if `address` is folded memory.
 #[inline]
 pub fn holds(address: usize) -> bool {
     folding().is_some_and(|folding| folding.arena.borrow().range().contains(&address))
 }
 
-/// Whether anything is folded.
+/// True if anything is folded.
 #[inline]
 pub fn active() -> bool {
     FOLDING.get().is_some()
 }
 
-/// How much of this process's resident memory is folded memory that counts once for each place where it is mapped
+/// Part of this process's resident memory that is folded memory, which counts once for each place where it is mapped
 /// \[bytes\].
 pub fn counted_twice() -> u64 {
     let Some(folding) = folding() else { return 0 };
@@ -142,12 +142,12 @@ pub fn counted_twice() -> u64 {
     (kilobytes * 1024).saturating_sub(folding.arena.borrow().file_bytes() as u64)
 }
 
-/// Whether the byte at `address` is shared by all.
+/// True if the byte at `address` is shared by all.
 pub fn is_shared(address: usize) -> bool {
     folding().is_some_and(|folding| folding.arena.borrow().is_shared(address))
 }
 
-/// Whether any of these bytes may be folded memory.
+/// True if any of these bytes may be folded memory.
 pub fn touches(bytes: Range<usize>) -> bool {
     folding().is_some_and(|folding| {
         let all = folding.arena.borrow().range();

@@ -1,4 +1,4 @@
-//! Which pages of a range its process has written: those that it has for itself.
+//! Pages of a range that its process has written: those that it has for itself.
 //!
 //! Source: pagemap in the documentation of Linux; bit 63: the page is there, 62: it is swapped out, 56: it is mapped
 //! by this process alone, which the page of zeros that a read finds is not.

@@ -1,4 +1,4 @@
-//! What is exchanged when another rank runs in the interpreter.
+//! Exchange of what ranks have of their own in the interpreter, when another runs.
 
 use std::ptr;
 
@@ -8,7 +8,7 @@ use super::python::{Object, Python, State};
 /// Variables of `sys` that each rank has of its own.
 const VARIABLES: [&std::ffi::CStr; 6] = [c"argv", c"path", c"stdin", c"stdout", c"stderr", c"excepthook"];
 
-/// Of the module `sys`.
+/// Objects of the module `sys`.
 pub struct System {
     names: Object,
     modules: Object,
@@ -29,7 +29,7 @@ impl System {
     }
 }
 
-/// What a rank has of its own, while another runs.
+/// Objects that a rank has of its own, while another runs.
 pub struct Own {
     /// Its thread state.
     pub state: State,
@@ -37,9 +37,9 @@ pub struct Own {
     pub modules: Object,
     /// The values of [`VARIABLES`].
     variables: [Object; VARIABLES.len()],
-    /// What is in [`Words`].
+    /// Values of [`Words`].
     words: Vec<usize>,
-    /// How many modules there were when it began to run.
+    /// Number of modules when it began to run.
     count: isize,
 }
 

@@ -38,7 +38,7 @@ use python::{Object, Python, State};
 pub struct Interpreter {
     python: Python,
     group: *mut c_void,
-    /// Where Python up to 3.11 looks for the state of the running thread, if it does.
+    /// Key by which Python up to 3.11 finds the state of the running thread, if it does.
     key: Option<libc::pthread_key_t>,
     /// `run(rank, modules) -> exit code`, `collect(modules)`, `place() -> text`.
     run: Object,
@@ -48,7 +48,7 @@ pub struct Interpreter {
     ranks: RefCell<Vec<Own>>,
     words: RefCell<Words>,
     regions: RefCell<Vec<regions::Region>>,
-    /// Whose things are in place.
+    /// Rank whose objects are in place.
     placed: Cell<Option<u32>>,
     failures: RefCell<Vec<Fault>>,
 }
@@ -63,7 +63,7 @@ pub fn active<'a>() -> Option<&'a Interpreter> {
 }
 
 impl Interpreter {
-    /// Of this process, for `ranks` ranks; it is held, and stays so.
+    /// Starts that of this process, for `ranks` ranks; it is held, and stays so.
     ///
     /// # Safety
     /// `run`, `collect` and `place` are functions of Python that are never freed.

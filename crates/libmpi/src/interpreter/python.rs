@@ -12,14 +12,14 @@ pub type State = *mut c_void;
 
 macro_rules! functions {
     ($($name:ident = $symbol:literal: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// What is called of it.
+        /// Functions of it that are called.
         #[derive(Debug, Clone, Copy)]
         pub struct Python {
             $(#[doc = $symbol] pub $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
         }
 
         impl Python {
-            /// Of this process; the name of what is missing if it is no Python.
+            /// Finds that of this process; gives the name of what is missing if it is no Python.
             pub fn find() -> Result<Python, &'static str> {
                 // SAFETY: functions of these names have these types in every Python.
                 unsafe {

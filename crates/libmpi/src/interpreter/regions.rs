@@ -97,7 +97,7 @@ impl Interpreter {
         }
     }
 
-    /// What a rank has in regions is no longer wanted.
+    /// Forgets what a rank has in regions.
     pub(super) fn forget_regions(&self, rank: u32) {
         for region in &mut *self.regions.borrow_mut() {
             if let Some(own) = region.own.get_mut(rank as usize) {

@@ -23,16 +23,16 @@ pub struct Interception {
     choices: Vec<Choice>,
     /// Place of the choice that holds on each host and socket that has asked.
     chosen: RefCell<Map<(u32, u32), Option<usize>>>,
-    /// Where it is in a library; 0 in none.
+    /// Place in a library; 0 in none.
     library: Cell<usize>,
-    /// Where it is in each rank's copy of a library, if it is in one that has copies.
+    /// Place in each rank's copy of a library, if it is in one that has copies.
     copied: Cell<Option<usize>>,
-    /// Where it is in the program, and its first bytes there.
+    /// Place in the program, and its first bytes there.
     program: OnceLock<(usize, [u8; JUMP_BYTES])>,
     stub: OnceLock<usize>,
-    /// Of random streams.
+    /// Seed of random streams.
     pub seed: u64,
-    /// How often it did not run.
+    /// Number of calls in which it did not run.
     pub skipped: Cell<u64>,
     /// Its calls, and those for which its formula was not fitted.
     pub counted: Cell<Counted>,
@@ -61,7 +61,7 @@ pub struct Choice {
     sockets: Option<BTreeSet<u16>>,
     modes: Vec<BoundMode>,
     range: Option<(Conditions, Vec<usize>)>,
-    /// Whether it runs.
+    /// True if it runs.
     pub runs: bool,
     /// Factor on its time.
     pub scale: f64,
@@ -91,7 +91,7 @@ pub struct Arguments {
     random: usize,
 }
 
-/// What is intercepted: every name by which a program may call one of these kernels. `scale` is for their times.
+/// Interceptions: one for every name by which a program may call one of these kernels. `scale` is for their times.
 pub fn install(kernels: &[Kernel], mode: Mode, seed: u64, scale: f64) -> Vec<&'static Interception> {
     let mut made: Vec<Interception> = Vec::new();
     if mode == Mode::Off {
@@ -229,12 +229,12 @@ impl Interception {
         self.counted.set(counted);
     }
 
-    /// Whether the function is in the program itself.
+    /// True if the function is in the program itself.
     pub fn in_program(&self) -> bool {
         self.program.get().is_some()
     }
 
-    /// Where the function is, in the copy at `base` if it is in the program or in a library that has copies.
+    /// Place of the function, in the copy at `base` if it is in the program or in a library that has copies.
     pub fn place(&self, base: Option<usize>) -> usize {
         let offset = self.program.get().map(|(offset, _)| *offset).or(self.copied.get());
         match (offset, base) {
@@ -393,7 +393,7 @@ fn code(name: &str, letter: u8) -> f64 {
     }
 }
 
-/// What a function that does not run returns, and what it leaves in its arguments so that the program goes on:
+/// Answers for a function that does not run: its result, and in its arguments what lets the program go on:
 /// an index of a largest element is drawn at random, and its element gets the magnitude that the largest of as
 /// many numbers has whose magnitudes are uniform in [0, 1), u^(1/n), so that the largest over several ranks is
 /// fair, too; a factorisation has succeeded, without exchanges.

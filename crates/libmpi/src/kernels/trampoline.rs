@@ -133,7 +133,7 @@ global_asm!(
     returned = sym super::returned,
 );
 
-/// Where an intercepted function that runs shall return to.
+/// Address to which an intercepted function that runs shall return.
 pub fn back() -> usize {
     hopcast_kernel_back as *const () as usize
 }

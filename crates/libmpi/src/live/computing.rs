@@ -38,7 +38,7 @@ pub enum How {
     Profile(Box<Profile>),
 }
 
-/// How times of this machine become times of the platform.
+/// Conversion of times of this machine into times of the platform.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conversion {
     /// Factor on all times.
@@ -305,7 +305,7 @@ impl Computing {
             .collect()
     }
 
-    /// How much was discarded: how many stretches of how many, and their excess \[s\].
+    /// Discarded stretches: their number, that of all, and their excess \[s\].
     pub fn discarded(&self) -> (u64, u64, f64) {
         self.stretches.known().iter().fold((0, 0, 0.0), |(discarded, all, time), known| {
             (discarded + known.discarded, all + known.count + known.discarded, time + known.discarded_time)

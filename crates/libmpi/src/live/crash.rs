@@ -65,7 +65,7 @@ impl Pointer {
     }
 }
 
-/// How far from the stack pointer at [`watch`] the hub's is, at the most \[bytes\].
+/// Largest distance of the hub's stack pointer from that at [`watch`] \[bytes\].
 const HUB: usize = 8 << 20;
 
 impl Noted {
@@ -292,7 +292,7 @@ pub fn at_fault() -> Option<Memory> {
     touched::at_fault(NOTED.get()?.address)
 }
 
-/// What is to be said of a rank whose memory cannot be read or written, as has just been found out: in its own call, unless
+/// Fault of a rank whose memory cannot be read or written, as has just been found out: in its own call, unless
 /// it stands in another.
 pub fn fault_in(memory: &Memory, now: Time, standing: Option<Standing>) -> Fault {
     let noted = NOTED.take().expect("a crash is noted before its stack is left");

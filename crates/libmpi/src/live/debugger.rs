@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use crate::loader::symbols;
 
-/// What is asked for.
+/// Rank and program that a debugger asks for.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Debugged {

@@ -65,13 +65,13 @@ struct Seat {
     next: Option<Work>,
     /// The rest of its computing before `held`, if the length is not settled.
     pending: Option<Pending>,
-    /// How it has crashed, while what it was ahead of is performed.
+    /// Its crash, while what it was ahead of is performed.
     crashed: Option<Fault>,
     /// The way to its process, if it is one.
     slot: Option<&'static Slot>,
 }
 
-/// How a rank's part ended the run.
+/// Fault of a rank that ended the run.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Fault {
     /// "crash", "exit", "early-exit" (without MPI_Finalize), or "interrupt" (broken off by the user).
@@ -152,7 +152,7 @@ pub struct Live {
     stacks: Stacks,
     /// True if valgrind watches, so that it is asked what it has found.
     in_valgrind: bool,
-    /// How the processor computes while no rank runs.
+    /// Control of the processor while no rank runs.
     floating_point: Control,
     /// The place of this thread's error number.
     errno: *mut c_int,

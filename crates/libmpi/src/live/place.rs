@@ -1,4 +1,4 @@
-//! Where a rank stands in the user's program.
+//! Place of a rank in the user's program.
 //!
 //! Nothing is noted at a call, which would cost every call of every rank. A rank that is asked looks at its own
 //! stack: the hub resumes it without an answer, and it suspends again at once.
@@ -13,7 +13,7 @@ use std::ffi::{c_int, c_void};
 use super::interpreter;
 use crate::loader::symbols;
 
-/// So many calls are looked at: what stands between a rank's MPI call, or its fault, and its own code.
+/// Most calls that are looked at: what stands between a rank's MPI call, or its fault, and its own code.
 const MOST: usize = 64;
 
 /// Calls of a stack, the innermost first.
@@ -58,7 +58,7 @@ impl Calls {
     }
 }
 
-/// Where the rank that runs stands in its program.
+/// Place of the rank that runs in its program.
 pub fn here() -> Option<String> {
     match interpreter::active() {
         Some(interpreter) => interpreter.standing(),
@@ -71,7 +71,7 @@ pub fn call() -> Option<String> {
     if interpreter::active().is_some() { None } else { call_among(Calls::of_this_stack().instructions()) }
 }
 
-/// Of ranks whose calls are these, the innermost first: what the program has called, if that is a function of MPI.
+/// The function of MPI that the program has called, if there is one, among these calls, the innermost first.
 pub fn call_among(instructions: impl Iterator<Item = usize>) -> Option<String> {
     let outside = |instruction: &usize| symbols::place_of(*instruction).is_none();
     let called = instructions.take_while(outside).last()?;

@@ -52,7 +52,7 @@ use crate::process_view::statics::OwnOptions;
 
 /// State that all ranks of a run share.
 pub struct Shared {
-    /// How many there are.
+    /// Number of them.
     pub ranks: u32,
     /// The command line and environment.
     pub arguments: Arguments,
@@ -78,7 +78,7 @@ pub struct Shared {
     pub copies: Copies,
     /// Work of the functions of MPI when the simulator reports to a rank.
     pub reports: &'static dyn Reports,
-    /// How messages are sent.
+    /// Protocol of messages.
     pub protocol: Protocol,
     /// Times of the functions that the platform names.
     pub functions: FunctionTimes,
@@ -86,7 +86,7 @@ pub struct Shared {
     pub parcels: RefCell<Parcels>,
     /// Contents of collectives.
     pub meetings: Meetings,
-    /// Which partitioned sends and receives belong together.
+    /// Channels: partitioned sends and receives that belong together.
     pub channels: RefCell<Channels>,
     /// Windows of one-sided communication.
     pub windows: RefCell<Windows>,
@@ -100,7 +100,7 @@ pub struct Shared {
     pub debugged: Option<Debugged>,
 }
 
-/// How far a rank is between MPI_Init and MPI_Finalize.
+/// Phase of a rank between MPI_Init and MPI_Finalize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Before MPI_Init.
@@ -159,7 +159,7 @@ pub struct Process {
     pub sampling: Sampling,
     /// Operations from which it has gone on before they were performed.
     pub(super) ahead: DeferredOperations,
-    /// How often in a row it has asked for what is not there.
+    /// Number of times in a row that it has asked for what is not there.
     pub(super) polls: Cell<u32>,
     /// For a signal handler, while it runs.
     pub trap: Cell<Option<CoroutineTrapHandler<Ended>>>,
@@ -461,7 +461,7 @@ impl Process {
         }
     }
 
-    /// How values of a datatype lie in memory, of one that is committed.
+    /// Layout of the values of a datatype that is committed.
     #[inline]
     pub fn layout(&self, datatype: Datatype) -> Answer<Layout> {
         self.datatypes.committed(datatype)

@@ -1,4 +1,4 @@
-//! What the functions of MPI do when the simulator reports to a rank that is not in the call which asked for it.
+//! Reports of the simulator to a rank that is not in the call which asked for them.
 
 use mpi::operation::{Data, Request};
 use mpi::source::Status;

@@ -1,4 +1,4 @@
-//! What the loader reads from a program's file.
+//! Parts of a program's file that the loader reads.
 //!
 //! Source of the formats: System V ABI, AMD64 supplement; the generic ABI's chapters 4 and 5 (RELR: its
 //! draft of 2022).
@@ -13,14 +13,14 @@ use object::{Object, ObjectSymbol, SymbolKind};
 
 type Header = elf::FileHeader64<LE>;
 
-/// Where the kind of a file stands in it.
+/// Place of the kind of a file.
 const E_TYPE: usize = 16;
 const STATIC: &str = "statically linked, so that the MPI library that it was linked with is part of it and no other can \
                       be put in its place: link it dynamically";
 
 const LIBRARY: &str = "a shared library, and no program that could be run: link it into one";
 
-/// Why a program cannot be loaded: a sentence about it.
+/// Reason for which a program cannot be loaded, a sentence.
 pub type Refusal = String;
 
 /// The parts of a program file that matter for loading it many times.
@@ -28,11 +28,11 @@ pub type Refusal = String;
 pub struct Elf {
     /// The whole file.
     pub bytes: Vec<u8>,
-    /// Whether it is to be at one place in memory alone: a program that is not position-independent.
+    /// True if it is to be at one place in memory alone: a program that is not position-independent.
     pub fixed: bool,
     /// Loaded segments as `(address, bytes in the file from there, its offset, bytes in memory)`.
     pub segments: Vec<Segment>,
-    /// Where execution starts, relative to the base.
+    /// Address at which execution starts, relative to the base.
     pub entry: usize,
     /// The loader that a program asks for.
     pub interpreter: Option<String>,
@@ -49,15 +49,15 @@ pub struct Elf {
 pub struct Segment {
     /// Its address relative to the base.
     pub address: usize,
-    /// Where it begins in the file.
+    /// Begin in the file.
     pub offset: usize,
-    /// How much of it is in the file.
+    /// Length in the file.
     pub in_file: usize,
-    /// How long it is in memory.
+    /// Length in memory.
     pub in_memory: usize,
-    /// Whether it holds code.
+    /// True if it holds code.
     pub executable: bool,
-    /// Whether it holds variables.
+    /// True if it holds variables.
     pub writable: bool,
 }
 
@@ -74,7 +74,7 @@ pub struct Tls {
     pub align: usize,
 }
 
-/// What the dynamic section says; addresses are relative to the base, 0 where there is none.
+/// Content of the dynamic section; addresses are relative to the base, 0 where there is none.
 #[derive(Debug, Default)]
 pub struct Dynamic {
     offset: usize,
@@ -168,7 +168,7 @@ impl Elf {
         dynamic
     }
 
-    /// Where the function of that name begins, relative to the base, and how far it is to the next one \[bytes\], if
+    /// Begin of the function of that name, relative to the base, and the distance to the next one \[bytes\], if
     /// it is in the program and its table of symbols names it.
     pub fn function(&self, name: &str) -> Option<(usize, usize)> {
         let file = object::File::parse(&*self.bytes).ok()?;
@@ -181,7 +181,7 @@ impl Elf {
         Some((at as usize, next.map_or(usize::MAX, |next| (next - at) as usize)))
     }
 
-    /// Where the code of that function is, with what the compiler has made of it beside ("solve.constprop.0"), as
+    /// Places of the code of that function, with what the compiler has made of it beside ("solve.constprop.0"), as
     /// [`Elf::function`].
     pub fn code_of(&self, name: &str) -> Vec<(usize, usize)> {
         let Ok(file) = object::File::parse(&*self.bytes) else { return Vec::new() };
@@ -194,13 +194,13 @@ impl Elf {
         found.map(|symbol| (symbol.address() as usize, symbol.size() as usize)).collect()
     }
 
-    /// How much address space its image spans \[bytes, whole pages\].
+    /// Address space that its image spans \[bytes, whole pages\].
     pub fn span(&self) -> usize {
         let end = self.segments.iter().map(|segment| segment.address + segment.in_memory).max();
         end.unwrap_or(0).next_multiple_of(crate::fiber::stacks::PAGE)
     }
 
-    /// Where `address` of the image is in the file.
+    /// Place in the file of `address` of the image.
     fn in_file(&self, address: usize) -> usize {
         let holds =
             |segment: &&Segment| (segment.address..segment.address + segment.in_file).contains(&address);
@@ -245,7 +245,7 @@ impl Elf {
         found
     }
 
-    /// Whether its own definitions come first for itself (`-Bsymbolic`).
+    /// True if its own definitions come first for itself (`-Bsymbolic`).
     pub fn is_symbolic(&self) -> bool {
         let flags = self.dynamic.get(elf::DT_FLAGS).unwrap_or(0);
         self.dynamic.get(elf::DT_SYMBOLIC).is_some() || flags as u32 & elf::DF_SYMBOLIC != 0
@@ -309,7 +309,7 @@ impl Elf {
 pub struct Definition {
     /// Its address relative to the base, or to the beginning of the thread-local variables.
     pub value: usize,
-    /// Whether it is one of those.
+    /// True if it is one of those.
     pub thread_local: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where `main` is: a stripped program tells it to the C library alone.
+//! Address of `main`: a stripped program tells it to the C library alone.
 //!
 //! `_start` calls `__libc_start_main(main, …)`. It is run once, on a fiber, with that function hooked, and
 //! goes no further than the hook:
@@ -30,7 +30,7 @@ pub fn hook() -> Hook {
     Hook::own("__libc_start_main", start_main as *const c_void)
 }
 
-/// Where `main` of `program` is, relative to its base. `entry`: where `_start` is.
+/// Address of `main` of `program`, relative to its base. `entry`: that of `_start`.
 pub fn main_of(program: &ProgramCopy, entry: usize, stack: Part) -> Option<usize> {
     let start = program.base() + entry;
     let mut fiber = Coroutine::<(), usize, (), Part>::with_stack(stack, move |hub, ()| {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// `__cxa_eh_globals` of the C++ ABI (Itanium, 2.2.2): the exceptions, and how many fly.
 pub type Handled = [usize; 2];
 
-/// Where the library keeps it, if there is one, of the one thread.
+/// Place at which the library keeps that of the one thread, if there is one.
 static PLACE: AtomicPtr<Handled> = AtomicPtr::new(ptr::null_mut());
 
 /// Looks for the C++ library among those that are loaded: after the program, which may name thread-local variables of that

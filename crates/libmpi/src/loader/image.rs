@@ -15,11 +15,11 @@ use crate::fiber::stacks::PAGE;
 
 /// Room for copies of an image.
 pub struct Copies {
-    /// Where the first begins.
+    /// Begin of the first.
     pub start: usize,
     /// From one to the next \[bytes\].
     pub span: usize,
-    /// How many there is room for.
+    /// Number for which there is room.
     pub count: usize,
     content: Content,
 }
@@ -82,7 +82,7 @@ impl Copies {
     }
 }
 
-/// How many mappings this process may have.
+/// Number of mappings that this process may have.
 pub fn most_mappings() -> usize {
     let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count");
     limit.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(USUAL_LIMIT)

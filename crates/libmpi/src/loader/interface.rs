@@ -1,4 +1,4 @@
-//! Which binary interface of MPI a program was compiled against, and the library that has it.
+//! Binary interfaces of MPI: the one that a program was compiled against, and the library that has it.
 //!
 //! This library has the standard's; a front with the same names (`mpich`) has MPICH's. Whichever a program
 //! needs is made the one whose names are found first.
@@ -32,7 +32,7 @@ pub fn mpich_is_spoken() -> bool {
     MPICH_IS_SPOKEN.load(Ordering::Relaxed)
 }
 
-/// Whether a library that a program needs is this one, under one of its names.
+/// True if a library that a program needs is this one, under one of its names.
 pub fn is_ours(name: &str) -> bool {
     begins_with(name, STANDARD) || begins_with(name, MPICH)
 }

@@ -14,7 +14,7 @@ use object::read::elf::{ElfFile64, FileHeader, SectionHeader};
 use super::elf::{Elf, Refusal};
 use super::interface;
 
-/// What becomes of a library.
+/// Fate of a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// Each rank has a copy.
@@ -28,13 +28,13 @@ pub enum Fate {
 pub struct Library {
     /// As programs name it.
     pub name: String,
-    /// Where it was found.
+    /// Path at which it was found.
     pub path: PathBuf,
-    /// What becomes of it.
+    /// Fate of it.
     pub fate: Fate,
     /// Variables that it may write \[bytes\].
     pub state_bytes: usize,
-    /// What is in it.
+    /// Its content.
     pub elf: Elf,
 }
 
@@ -55,7 +55,7 @@ const SYSTEM: [&str; 14] = [
     "libstdc++",
     "linux-vdso",
 ];
-/// What the C compiler puts into every library \[bytes\].
+/// Variables that the C compiler puts into every library \[bytes\].
 const NO_STATE_BYTES: usize = 16;
 
 /// The libraries of `program`, those that others need before these.
@@ -112,7 +112,7 @@ fn list(path: &Path, program: &Elf) -> Result<BTreeMap<String, PathBuf>, Refusal
     Ok(found.map(|(name, place)| (name.to_string(), path(place))).collect())
 }
 
-/// How much a library may write, beside what its loading needs \[bytes\].
+/// Variables that a library may write, beside what its loading needs \[bytes\].
 fn state_of(elf: &Elf) -> usize {
     let Ok(file) = ElfFile64::<LE>::parse(&*elf.bytes) else { return usize::MAX };
     let sections = file.elf_section_table();
@@ -125,7 +125,7 @@ fn state_of(elf: &Elf) -> usize {
     if file.elf_header().e_shnum(LE) == 0 { usize::MAX } else { sizes.sum() }
 }
 
-/// What others need comes before these.
+/// Orders libraries so that what others need comes before these.
 fn in_order(found: Vec<Library>) -> Vec<Library> {
     fn visit(index: usize, found: &[Library], seen: &mut [bool], order: &mut Vec<usize>) {
         if std::mem::replace(&mut seen[index], true) {

@@ -39,7 +39,7 @@ pub(super) struct Startup {
 }
 
 impl Startup {
-    /// Of these parts, in the order in which they begin.
+    /// Those of these parts, in the order in which they begin.
     pub(super) fn of_all(parts: &[Part]) -> Rc<[Startup]> {
         let order = parts[1..].iter().chain(&parts[..1]);
         order.map(|part| Startup::of(&part.elf, part.offset)).collect()
@@ -65,12 +65,12 @@ impl ProgramCopy {
         self.owner
     }
 
-    /// Of no program: of a rank that runs something else.
+    /// The copy of no program: of a rank that runs something else.
     pub fn none() -> ProgramCopy {
         ProgramCopy { base: 0, span: 0, startup: Rc::new([]), owner: CopyOwner::Shared }
     }
 
-    /// Where it is.
+    /// Place of it.
     pub fn base(&self) -> usize {
         self.base
     }

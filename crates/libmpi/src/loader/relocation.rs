@@ -14,15 +14,15 @@ const DT_RELR: u32 = 36;
 /// A word that the C library's loader has filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// Where, relative to the base.
+    /// Address, relative to the base.
     pub at: usize,
-    /// What it holds.
+    /// Meaning of the word.
     pub holds: Holds,
-    /// What is added to that.
+    /// Number that is added to that.
     pub addend: usize,
 }
 
-/// What a relocated word holds.
+/// Meaning of a relocated word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holds {
     /// An address of the program's own image.
@@ -33,11 +33,11 @@ pub enum Holds {
     Chosen,
     /// The number of the module of a thread-local symbol; empty: of the image's own.
     Module(String),
-    /// Where a thread-local symbol is in its module.
+    /// Place of a thread-local symbol in its module.
     InModule(String),
-    /// Where a thread-local symbol is, from the thread pointer.
+    /// Place of a thread-local symbol, from the thread pointer.
     FromThread(String),
-    /// What `-mtls-dialect=gnu2` makes of a thread-local symbol.
+    /// Descriptor that `-mtls-dialect=gnu2` makes of a thread-local symbol.
     Descriptor,
     /// This many bytes that were copied from a library's variable; it is not a word.
     CopyOf(String, usize),
@@ -102,7 +102,7 @@ fn packed(elf: &Elf, table: usize, entries: usize) -> Vec<usize> {
     places
 }
 
-/// Where the program keeps its own copy of `variable` of a library (COPY relocations), if it does.
+/// Place at which the program keeps its own copy of `variable` of a library (COPY relocations), if it does.
 pub fn copy_of(elf: &Elf, variable: &str) -> Option<usize> {
     let copies = words(elf).into_iter();
     let mut copies = copies.filter(|word| matches!(&word.holds, Holds::CopyOf(name, _) if name == variable));

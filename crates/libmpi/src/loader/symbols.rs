@@ -18,7 +18,7 @@ pub struct Copies {
     pub start: usize,
     /// From one to the next \[bytes\].
     pub each: usize,
-    /// How many there are.
+    /// Number of them.
     pub count: usize,
 }
 

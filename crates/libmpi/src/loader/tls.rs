@@ -22,16 +22,16 @@ use super::template::Hook;
 /// The bytes that the main program keeps below the thread pointer for this.
 #[derive(Debug, Clone, Copy)]
 pub struct Pad {
-    /// Where it begins.
+    /// Begin.
     pub start: *mut u8,
-    /// How long it is \[bytes\].
+    /// Length \[bytes\].
     pub bytes: usize,
 }
 
-/// How the variables of all parts lie.
+/// Layout of the variables of all parts.
 #[derive(Debug, Default)]
 pub struct Layout {
-    /// Of each part: how far below the thread pointer they begin \[bytes\].
+    /// Distance of each part's begin below the thread pointer \[bytes\].
     pub below: Vec<Option<usize>>,
     /// All together \[bytes\].
     bytes: usize,
@@ -39,7 +39,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of these parts, of which the first is the program.
+    /// Layout of these parts, of which the first is the program.
     pub fn new(parts: impl Iterator<Item = Option<Tls>>) -> Layout {
         let mut layout = Layout { align: 1, ..Layout::default() };
         for part in parts {
@@ -53,17 +53,17 @@ impl Layout {
     }
 }
 
-/// Where the block of the rank that runs lies.
+/// Place of the block of the rank that runs.
 #[derive(Debug, Clone)]
 pub struct Place {
     at: *mut u8,
     bytes: usize,
-    /// Of each part that has any: where its variables are in the block, and their image.
+    /// Variables of each part that has any: their place in the block, and their image.
     parts: Vec<(usize, Tls)>,
 }
 
 thread_local! {
-    /// Where the variables of each part are, for code that asks.
+    /// Begin of the variables of each part, for code that asks.
     static STARTS: RefCell<Vec<*mut u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -103,7 +103,7 @@ impl Place {
         block
     }
 
-    /// Where the block of the rank that runs is.
+    /// Address of the block of the rank that runs.
     pub fn address(&self) -> usize {
         self.at as usize
     }
@@ -129,7 +129,7 @@ pub fn hook() -> Hook {
 /// Added to the number of a part, it is a module's number that the C library does not give.
 pub const MARK: usize = 1 << 32;
 
-/// What the compiler passes: the module's number, and the distance from its block.
+/// Argument that the compiler passes: the module's number, and the distance from its block.
 #[repr(C)]
 struct Index {
     module: usize,

@@ -1,4 +1,4 @@
-//! Where the unwinding tables of a copy are: exceptions of C++ ask by the address of an instruction.
+//! Unwinding tables of copies: exceptions of C++ ask for them by the address of an instruction.
 //!
 //! The unwinder asks `_dl_find_object` of the C library (since version 2.35), which knows what it has loaded, the
 //! template among it, but not the copies. The launcher, whose functions are found before those of
@@ -13,13 +13,13 @@ use std::sync::OnceLock;
 /// The copies of the program, as one row of equal pieces of address space.
 #[derive(Debug)]
 pub struct Copies {
-    /// Where the first begins.
+    /// Begin of the first.
     pub start: usize,
     /// From one to the next \[bytes\].
     pub each: usize,
-    /// How many there are.
+    /// Number of them.
     pub count: usize,
-    /// Of each part: where it is within each, how long it is, and the header of its table
+    /// Parts: the place of each within a copy, its length, and the header of its table
     /// (PT_GNU_EH_FRAME), if there is one, relative to the part.
     pub tables: Vec<(usize, usize, Option<usize>)>,
 }

@@ -141,7 +141,7 @@ impl<F: Copy, N: Copy> Drop for Many<F, N> {
     }
 }
 
-/// How many datatypes MPI_Alltoallw and its kin take: one for each member, or for each neighbour.
+/// Number of datatypes that MPI_Alltoallw and its kin take: one for each member, or for each neighbour.
 fn peers(comm: c_int, neighbors: bool, sends: bool) -> c_int {
     let comm = Comm(comm_in(comm));
     // SAFETY: the functions write numbers.

@@ -23,13 +23,13 @@ pub struct Communicator {
     pub id: CommId,
     /// This rank's number in its group.
     pub rank: u32,
-    /// How many members its group has.
+    /// Number of members of its group.
     pub size: u32,
-    /// How many ranks a message can name: the members, or those of an inter-communicator's other group.
+    /// Number of ranks that a message can name: the members, or those of an inter-communicator's other group.
     pub peers: u32,
     /// This rank's place among all who take part in a collective, those of both groups.
     pub place: u32,
-    /// How many they are.
+    /// Number of all members, of both groups where there are two.
     pub everybody: u32,
     /// The world rank of the first of them.
     pub(crate) first: u32,

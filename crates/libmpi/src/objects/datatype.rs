@@ -12,7 +12,7 @@ use crate::data::datatype::Layout;
 /// A datatype that a program has made.
 #[derive(Debug)]
 pub struct Made {
-    /// How its values lie in memory.
+    /// Layout of its values in memory.
     pub layout: Layout,
     pub(crate) contents: Contents,
     pub(crate) committed: Cell<bool>,
@@ -77,7 +77,7 @@ impl Datatypes {
     }
 }
 
-/// How a datatype was made: MPI_COMBINER_…
+/// Making of a datatype: MPI_COMBINER_…
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 #[repr(i32)]
@@ -104,7 +104,7 @@ pub enum Combiner {
 #[derive(Debug)]
 pub struct Contents {
     pub(crate) combiner: Combiner,
-    /// Whether a large-count function made it: then counts and distances are in `large`.
+    /// True if a large-count function made it: then counts and distances are in `large`.
     pub(crate) is_large: bool,
     pub(crate) integers: Vec<i32>,
     pub(crate) addresses: Vec<isize>,
@@ -120,7 +120,7 @@ pub(crate) enum Member {
 }
 
 impl Contents {
-    /// Of a datatype that is made now.
+    /// Contents of a datatype that is made now.
     pub fn new(combiner: Combiner, is_large: bool) -> Contents {
         let (integers, addresses, large, datatypes) = Default::default();
         Contents { combiner, is_large, integers, addresses, large, datatypes }

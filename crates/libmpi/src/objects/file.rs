@@ -11,23 +11,23 @@ use crate::data::file::{Opened, View};
 
 /// A file as one rank has it.
 pub struct OpenFile {
-    /// What all share.
+    /// State that all share.
     pub opened: Opened,
     /// A communicator of its own, of those who have opened it.
     pub comm: Comm,
-    /// How it was opened.
+    /// Mode in which it was opened.
     pub mode: c_int,
-    /// What the rank sees.
+    /// View of the rank.
     pub view: RefCell<View>,
-    /// How values are represented in it.
+    /// Representation of values in it.
     pub representation: RefCell<Representation>,
     /// The rank's own pointer \[etypes of the view\].
     pub at: Cell<i64>,
-    /// Whether accesses are atomic: they are in any case, because each takes place at one time.
+    /// True if accesses are atomic: they are in any case, because each takes place at one time.
     pub atomic: Cell<bool>,
     /// A collective access that has begun and not ended: which, and the request for it.
     pub split: Cell<Option<(&'static str, Request)>>,
-    /// How collective accesses are done: reading, writing.
+    /// Choices for collective accesses: reading, writing.
     pub choice: [Choice; 2],
 }
 
@@ -63,7 +63,7 @@ impl fmt::Debug for Registered {
     }
 }
 
-/// How values are represented in a file.
+/// Representation of values in a file.
 #[derive(Debug, Clone)]
 pub enum Representation {
     /// As in memory.

@@ -13,9 +13,9 @@ use crate::data::parcel::Place;
 pub struct Outgoing {
     /// From where.
     pub buffer: *const c_void,
-    /// How many.
+    /// Number of them.
     pub count: i64,
-    /// Of what.
+    /// Kind of each.
     pub datatype: Datatype,
     /// To whom.
     pub to: c_int,
@@ -28,11 +28,11 @@ pub struct Outgoing {
 /// The arguments of a receive, as C has them.
 #[derive(Debug, Clone, Copy)]
 pub struct Incoming {
-    /// Where to.
+    /// Address to write to.
     pub buffer: *mut c_void,
-    /// How many at most.
+    /// Largest number of them.
     pub count: i64,
-    /// Of what.
+    /// Kind of each.
     pub datatype: Datatype,
     /// From whom.
     pub from: c_int,
@@ -59,15 +59,15 @@ pub struct Partitioned {
     /// The buffer; its count is that of a partition.
     pub(crate) place: Place,
     pub(crate) partitions: usize,
-    /// Of one partition \[bytes\].
+    /// Length of one partition \[bytes\].
     pub(crate) bytes: u64,
     pub(crate) peer: Peer,
     pub(crate) tag: u32,
     pub(crate) comm: CommId,
     pub(crate) channel: u32,
-    /// Of this round: the sender's partitions that are ready; the receiver's that have come.
+    /// True for the partitions of this round that are ready at the sender, or have come at the receiver.
     pub(crate) done: Vec<bool>,
-    /// Of this round at the receiver: the bytes of all, and which of the sender's partitions have come.
+    /// Bytes of all partitions of this round, at the receiver.
     pub(crate) staged: Vec<u8>,
     pub(crate) arrived: Vec<bool>,
     pub(crate) posted: usize,
@@ -79,7 +79,7 @@ pub(crate) enum Side {
     Receives,
 }
 
-/// Whose a buffer is.
+/// Owner of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     Process,

@@ -45,24 +45,24 @@ pub struct Objects {
     pub keyvals: RefCell<Table<Keyval>>,
     /// Its sessions.
     pub sessions: RefCell<Table<Rc<Session>>>,
-    /// What tools have.
+    /// State of tools.
     pub tools: RefCell<Tools>,
     /// Its files.
     pub files: RefCell<Table<Rc<OpenFile>>>,
     /// The data representations that it has registered.
     pub representations: RefCell<Vec<Rc<Registered>>>,
-    /// What hangs on which object.
+    /// Attributes, handlers, infos and names by object.
     pub attached: RefCell<BTreeMap<Object, Attached>>,
     /// The last code that is in use, to which an attribute points.
     pub last_code: Cell<c_int>,
 }
 
-/// What hangs on an object.
+/// Attributes, handler, info and name of an object.
 #[derive(Default)]
 pub struct Attached {
     /// In the order in which they were set.
     pub attributes: Vec<Attribute>,
-    /// Who hears of its errors, if that has been said.
+    /// Handler that hears of its errors, if one has been set.
     pub handler: Option<Errhandler>,
     /// Its hints.
     pub info: Pairs,
@@ -76,12 +76,12 @@ impl Objects {
         Objects { last_code: Cell::new(LAST_CODE), ..Objects::default() }
     }
 
-    /// What hangs on an object, to be changed.
+    /// Changes what hangs on an object.
     pub fn on<R>(&self, object: Object, change: impl FnOnce(&mut Attached) -> R) -> R {
         change(self.attached.borrow_mut().entry(object).or_default())
     }
 
-    /// What hangs on an object, if anything does.
+    /// Reads what hangs on an object, if anything does.
     pub fn look<R>(&self, object: Object, read: impl FnOnce(&Attached) -> R) -> Option<R> {
         self.attached.borrow().get(&object).map(read)
     }

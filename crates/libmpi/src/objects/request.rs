@@ -10,10 +10,10 @@ use crate::abi::error::{Answer, Error};
 use crate::abi::status::Status;
 use crate::data::datatype::Layout;
 
-/// What is to be done when an operation is complete.
+/// Action to take when an operation is complete.
 pub type Finish<R> = Box<dyn FnOnce(&R) -> Answer>;
 
-/// How a persistent collective begins again; gives what is to be done at its end.
+/// Beginning of a persistent collective again; gives what is to be done at its end.
 pub type Again<R> = Rc<dyn Fn(&R) -> Answer<Finish<R>>>;
 
 /// An operation that a rank has begun, or may begin again and again.
@@ -24,7 +24,7 @@ pub struct Pending<R> {
     pub(crate) kept: bool,
 }
 
-/// How far a request is.
+/// State of a request.
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     /// Persistent, and not started.
@@ -46,7 +46,7 @@ pub(crate) enum Kind<R> {
     Group(Group),
     /// Those of a partitioned message.
     Partitioned(Group, Box<Partitioned>),
-    /// What the program completes itself.
+    /// Operation that the program completes itself.
     Generalised(Generalised),
     /// The buffered sends of the rank.
     Flush,
@@ -59,7 +59,7 @@ pub(crate) enum Kind<R> {
 pub(crate) struct Group {
     /// The places of those that are not complete.
     pub(crate) parts: Vec<u32>,
-    /// Of the receive among them.
+    /// Status of the receive among them.
     pub(crate) status: Option<Status>,
     /// The first error.
     pub(crate) error: Option<Error>,
@@ -137,7 +137,7 @@ impl<R> Pending<R> {
         !matches!(self.state, State::Inactive)
     }
 
-    /// What went wrong, once it is complete.
+    /// Error of it, once it is complete.
     pub fn into_error(self) -> Option<Error> {
         if let State::Complete(_, error) = self.state { error } else { None }
     }

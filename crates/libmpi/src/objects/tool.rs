@@ -2,10 +2,10 @@
 
 use crate::abi::handle::Table;
 
-/// What a rank's tools have.
+/// State of a rank's tools.
 #[derive(Default)]
 pub struct Tools {
-    /// How often it was initialised and not yet finalised.
+    /// Number of times that it was initialised and not yet finalised.
     pub(crate) depth: u32,
     pub(crate) cvars: Table<usize>,
     pub(crate) sessions: Table<()>,

@@ -14,7 +14,7 @@ use super::communicator::Communicator;
 #[derive(Debug)]
 pub struct Topology {
     pub(crate) kind: Kind,
-    /// What neighbourhood collectives ask, found when the first does.
+    /// Answers for neighbourhood collectives, found when the first asks.
     pub(crate) around: OnceCell<Around>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Distributed(Option<Weights>),
 }
 
-/// Of the edges that come to this rank and that leave it.
+/// Weights of the edges that come to this rank and that leave it.
 #[derive(Debug, Clone)]
 pub(crate) struct Weights {
     pub(crate) sources: Vec<c_int>,
@@ -35,9 +35,9 @@ pub(crate) struct Weights {
 /// This rank's neighbours.
 #[derive(Debug, Clone)]
 pub struct Around {
-    /// Who they are; [`NOBODY`] beyond a border.
+    /// The neighbours; [`NOBODY`] beyond a border.
     pub neighbours: Arc<Neighbours>,
-    /// Which of the blocks of each source is for this rank, and for this edge.
+    /// Number of the block of each source that is for this rank, and for this edge.
     pub blocks: Rc<[usize]>,
 }
 
@@ -46,7 +46,7 @@ impl Topology {
         Rc::new(Topology { kind, around: OnceCell::new() })
     }
 
-    /// Of a communicator that has just been made: that of the one it is a copy of, or its grid.
+    /// Topology of a communicator that has just been made: that of the one it is a copy of, or its grid.
     pub fn of(made: &simulated::Communicator, copied: Option<&Communicator>) -> Option<Rc<Topology>> {
         match (copied, &made.topology) {
             (Some(original), _) => original.topology.borrow().clone(),

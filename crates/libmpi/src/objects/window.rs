@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::communicator::Communicator;
 use crate::abi::handle::{Comm, Request};
 
-/// How a window was made.
+/// Making of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Flavour {
@@ -32,13 +32,13 @@ pub struct Window {
     pub(crate) fence: Cell<bool>,
     /// The targets of MPI_Win_start.
     pub(crate) started: RefCell<Option<Vec<u32>>>,
-    /// What MPI_Win_wait waits for.
+    /// Requests for which MPI_Win_wait waits.
     pub(crate) posted: RefCell<Option<Vec<Request>>>,
     /// The targets that are locked, each alone.
     pub(crate) locks: RefCell<Vec<u32>>,
     /// Within MPI_Win_lock_all, and the targets that it has locked so far.
     pub(crate) all: RefCell<Option<Vec<u32>>>,
-    /// Whether MPI_Win_lock_all takes locks at all.
+    /// True if MPI_Win_lock_all takes locks at all.
     pub(crate) checked: Cell<bool>,
     pub(crate) under_way: RefCell<Vec<UnderWay>>,
 }
@@ -47,7 +47,7 @@ pub struct Window {
 pub(crate) struct UnderWay {
     pub(crate) target: u32,
     pub(crate) request: Request,
-    /// Whether the program has its request, too.
+    /// True if the program has its request, too.
     pub(crate) handed: bool,
     pub(crate) done: Rc<Cell<bool>>,
 }

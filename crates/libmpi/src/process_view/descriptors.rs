@@ -1,4 +1,4 @@
-//! What a rank does with the descriptors of its standard streams, and with the streams themselves.
+//! Descriptors of a rank's standard streams, and the streams themselves.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -83,7 +83,7 @@ unsafe extern "C" fn read(descriptor: c_int, buffer: *mut c_void, count: usize) 
     unsafe { libc::read(descriptor, buffer, count) }
 }
 
-/// Who wants to see its output now sees it before it goes on.
+/// Writes what a rank has printed, before it goes on.
 unsafe extern "C" fn flush(file: *mut libc::FILE) -> c_int {
     // SAFETY: the program's own call.
     let status = unsafe { libc::fflush(file) };

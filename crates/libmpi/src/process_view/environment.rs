@@ -73,7 +73,7 @@ pub fn hooks() -> Vec<Hook> {
     ]
 }
 
-/// Whether `entry` ("NAME=value") is of the variable `name`.
+/// True if `entry` ("NAME=value") is of the variable `name`.
 fn is_of(entry: *const c_char, name: &[u8]) -> bool {
     // SAFETY: entries of an environment are texts.
     let entry = unsafe { CStr::from_ptr(entry) }.to_bytes();

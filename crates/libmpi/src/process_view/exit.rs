@@ -8,18 +8,18 @@ use super::signals;
 use crate::fiber::root::hopcast_call;
 use crate::loader::Hook;
 
-/// What is run at the end of a rank.
+/// Handler that runs at the end of a rank.
 #[derive(Debug, Clone, Copy)]
 enum Handler {
-    /// Of `atexit`.
+    /// Handler of `atexit`.
     Plain(extern "C" fn()),
-    /// Of `__cxa_atexit`: destructors of C++.
+    /// Handler of `__cxa_atexit`: destructors of C++.
     WithArgument(extern "C" fn(*mut c_void), *mut c_void),
-    /// Of `on_exit`.
+    /// Handler of `on_exit`.
     WithCode(extern "C" fn(c_int, *mut c_void), *mut c_void),
 }
 
-/// What a rank wants to be run at its end.
+/// Handlers that a rank wants to be run at its end.
 #[derive(Default)]
 pub struct Handlers {
     usual: RefCell<Vec<Handler>>,

@@ -1,4 +1,4 @@
-//! How the processor computes: rounding, which errors are signals, and which have happened (fenv(3)).
+//! Floating-point control of the processor: rounding, which errors are signals, and which have happened (fenv(3)).
 //!
 //! A program may change it (`feenableexcept`, Fortran's `-ffpe-trap`) for itself, not for the simulator; and what has happened
 //! to others is not for it to see: at its end, Fortran tells of it.
@@ -21,7 +21,7 @@ impl Control {
         Control { vector: self.vector & !FLAGS, ..self }
     }
 
-    /// Whether it computes as the other does, whatever has happened.
+    /// True if it computes as the other does, whatever has happened.
     #[inline]
     pub fn computes_as(self, other: Control) -> bool {
         (self.vector ^ other.vector) & !FLAGS == 0 && self.old == other.old

@@ -13,20 +13,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::rank::running;
 use crate::loader::Hook;
 
-/// Where a rank is; `None` where all began.
+/// Folder of a rank; `None` where all began.
 pub type Folder = RefCell<Option<Rc<OwnedFd>>>;
 
 #[derive(Default)]
 struct Known {
-    /// Where all began, once a rank has left it.
+    /// Folder in which all began, once a rank has left it.
     first: Option<OwnedFd>,
-    /// Where the process is; `None` where all began.
+    /// Folder of the process; `None` where all began.
     now: Option<Rc<OwnedFd>>,
     /// By device and file number.
     folders: BTreeMap<(u64, u64), Weak<OwnedFd>>,
 }
 
-/// Whether any rank has left the folder where all began.
+/// True if any rank has left the folder where all began.
 static PARTED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {

@@ -1,4 +1,4 @@
-//! Who a rank is: a process number of its own, and the simulated host's name.
+//! Identity of a rank: a process number of its own, and the simulated host's name.
 
 use std::ffi::{c_char, c_int, c_void};
 

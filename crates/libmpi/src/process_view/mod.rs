@@ -79,11 +79,11 @@ pub fn hooks_of_processes() -> Vec<Hook> {
     hooks
 }
 
-/// How much a rank had printed on its standard output and its standard error at some moment \[bytes\].
+/// Length of what a rank had printed on its standard output and its standard error at some moment \[bytes\].
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Printed([usize; 2]);
 
-/// What a rank has of its own in the C library.
+/// State of a rank in the C library.
 pub struct View {
     /// Its environment.
     pub environment: Environment,
@@ -91,13 +91,13 @@ pub struct View {
     pub folder: folder::Folder,
     /// Its random numbers.
     pub random: random::Lazy,
-    /// What it wants to be done about signals.
+    /// Its wishes about signals.
     pub signals: signals::Lazy,
     /// The signal that has ended it; 0 is none.
     pub killed_by: Cell<c_int>,
-    /// What functions keep between calls.
+    /// State that functions keep between calls.
     pub statics: OnceCell<Box<statics::Statics>>,
-    /// What is to be run at its end.
+    /// Handlers to run at its end.
     pub handlers: exit::Handlers,
     exceptions: Cell<exceptions::Handled>,
     output: Sink,
@@ -106,7 +106,7 @@ pub struct View {
 }
 
 impl View {
-    /// Of `rank`, which begins with these variables.
+    /// View of `rank`, which begins with these variables.
     pub fn new(rank: u32, environment: *const *const c_char) -> View {
         View {
             environment: Environment::new(environment),
@@ -123,7 +123,7 @@ impl View {
         }
     }
 
-    /// Where the rank's bytes for a standard descriptor go.
+    /// Sink of the rank's bytes for a standard descriptor.
     pub fn sink(&self, descriptor: c_int) -> Option<&Sink> {
         match descriptor {
             libc::STDOUT_FILENO => Some(&self.output),
@@ -143,7 +143,7 @@ impl View {
         self.error.flush();
     }
 
-    /// How much it has printed, on either stream.
+    /// Length of what it has printed, on either stream.
     #[inline]
     pub fn printed(&self) -> Printed {
         Printed([self.output.taken(), self.error.taken()])
@@ -156,7 +156,7 @@ impl View {
         self.error.catch_up(error);
     }
 
-    /// What it has printed after that has not happened.
+    /// Forgets what it has printed after that.
     pub fn forget_after(&self, Printed([output, error]): Printed) {
         self.output.forget_after(output);
         self.error.forget_after(error);

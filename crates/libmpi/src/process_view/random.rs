@@ -28,7 +28,7 @@ unsafe extern "C" {
 /// `struct random_data` (random_r(3)).
 #[repr(C)]
 struct Additive {
-    /// Of the table in use: front, rear, its beginning; the last is its end.
+    /// Places in the table in use: front, rear, its beginning; the last is its end.
     places: [*mut i32; 3],
     kind: [c_int; 3],
     end: *mut i32,
@@ -55,7 +55,7 @@ pub struct Random {
     additive: Additive,
     table: [i32; TABLE / 4],
     congruent: Congruent,
-    /// What `seed48` gives back.
+    /// Seed that `seed48` gives back.
     before: [c_ushort; 3],
 }
 
@@ -72,7 +72,7 @@ impl Random {
     }
 }
 
-/// Of a rank: nothing until it asks.
+/// State of a rank: nothing until it asks.
 pub type Lazy = RefCell<Option<Box<Random>>>;
 
 /// The functions of this file, by the names that they stand for.

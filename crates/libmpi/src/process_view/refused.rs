@@ -1,4 +1,4 @@
-//! What a process can do and a rank cannot, because all ranks share one process.
+//! Refusals: what a process can do and a rank cannot, because all ranks share one process.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -19,7 +19,7 @@ const SIGNALS: usize = 65;
 const HARMLESS: [c_int; 7] =
     [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH, libc::SIGCONT, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 
-/// What a rank wants to be done about signals.
+/// Wishes of a rank about signals.
 pub struct Signals {
     actions: [libc::sigaction; SIGNALS],
     /// A bit for each signal that is to wait, and for each that waits.
@@ -33,7 +33,7 @@ pub struct Signals {
 const NO_STACK: libc::stack_t =
     libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
 
-/// Of a rank: nothing until it says what it wants.
+/// Wishes of a rank: nothing until it says them.
 pub type Lazy = RefCell<Option<Box<Signals>>>;
 
 /// The functions of this file, by the names that they stand for.

@@ -26,7 +26,7 @@ unsafe extern "C" {
 /// Long enough for `asctime`, with a year of any length \[bytes\].
 const DATE: usize = 64;
 
-/// What a rank's C library has kept for it.
+/// Results that a rank's C library has kept for it.
 pub struct Statics {
     token: Cell<*mut c_char>,
     date: RefCell<(libc::tm, [c_char; DATE])>,
@@ -64,7 +64,7 @@ impl Statics {
     }
 }
 
-/// Where a program keeps its own copies of the variables of getopt(3), relative to its base.
+/// Places at which a program keeps its own copies of the variables of getopt(3), relative to its base.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OwnOptions {
     /// `optind`, `opterr`, `optopt`, `optarg`.

@@ -35,7 +35,7 @@ struct Streams {
     output: *mut libc::FILE,
     error: *mut libc::FILE,
     input: *mut libc::FILE,
-    /// Of ranks but the first.
+    /// Empty input of ranks but the first.
     empty: *mut libc::FILE,
 }
 
@@ -129,7 +129,7 @@ extern "C" fn write(descriptor: *mut c_void, bytes: *const c_char, count: usize)
     count as isize
 }
 
-/// Which of the standard descriptors `file` is over.
+/// Standard descriptor that `file` is over.
 pub fn number_of(file: *const libc::FILE) -> Option<c_int> {
     let streams = STREAMS.get()?;
     match file {
@@ -152,12 +152,12 @@ pub fn set_input(file: *mut libc::FILE) {
     unsafe { stdin = file };
 }
 
-/// What a rank writes to one descriptor.
+/// Output of a rank to one descriptor.
 pub struct Sink {
     held: RefCell<Vec<u8>>,
-    /// How many bytes have been written to it, held ones included.
+    /// Number of bytes that have been written to it, held ones included.
     taken: Cell<usize>,
-    /// Whether there may be lines in it: the rank was ahead of its operations.
+    /// True if there may be lines in it: the rank was ahead of its operations.
     early: Cell<bool>,
     descriptor: Cell<c_int>,
 }
@@ -197,13 +197,13 @@ impl Sink {
         }
     }
 
-    /// How much has been written to it \[bytes\].
+    /// Length of what has been written to it \[bytes\].
     #[inline]
     pub fn taken(&self) -> usize {
         self.taken.get()
     }
 
-    /// What the rank is ahead of is done up to where so much had been written: hands on the lines in it.
+    /// Hands on the lines up to where so much had been written: what the rank was ahead of is done.
     #[inline]
     pub fn catch_up(&self, taken: usize) {
         if self.early.get() {
@@ -220,7 +220,7 @@ impl Sink {
         self.held.borrow_mut().extend(later);
     }
 
-    /// What was written after the first `taken` bytes has not happened.
+    /// Forgets what was written after the first `taken` bytes.
     pub fn forget_after(&self, taken: usize) {
         let mut held = self.held.borrow_mut();
         let due = held.len().saturating_sub(self.taken.get() - taken);
@@ -241,7 +241,7 @@ impl Sink {
     }
 }
 
-/// What has been written to standard output last.
+/// Byte that has been written to standard output last.
 static LAST: AtomicU8 = AtomicU8::new(b'\n');
 
 /// All ranks have ended: what is reported then stands on a line of its own.

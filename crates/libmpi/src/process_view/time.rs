@@ -14,7 +14,7 @@ use crate::loader::Hook;
 
 /// Beginning of a run, by the calendar \[s since 1970\].
 const EPOCH_S: i64 = 1_767_225_600;
-/// How long the machine has been up by then \[s\].
+/// Time for which the machine has been up by then \[s\].
 const UP_S: i64 = 100_000;
 const NS: u64 = 1_000_000_000;
 const PS_PER_NS: u64 = 1000;

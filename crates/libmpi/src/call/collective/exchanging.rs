@@ -27,7 +27,7 @@ fn gathered(call: Call, mine: Values, places: Blocks) -> Call {
     call.taking(move |open| unsafe { places.put(open, first, 0) })
 }
 
-/// What a member gives to an allgather: of one group, its own block may be in place already.
+/// Contribution of a member to an allgather: of one group, its own block may be in place already.
 fn given(
     me: &Process,
     comm: &Communicator,
@@ -129,7 +129,7 @@ unsafe fn prepare_alltoall(
     Ok(exchanged(Call::new(Kind::Alltoall, comm, sizes), Blocks::equal(sent, peers), places))
 }
 
-/// Whether what is sent lies where what comes will be: of one group alone.
+/// True if what is sent lies where what comes will be: of one group alone.
 fn own_block(comm: &Communicator, from: *const c_void) -> Answer<bool> {
     if comm.is_inter() {
         not_in_place(from, "the send buffer between two groups")?;

@@ -236,7 +236,7 @@ fn of_own(comm: &Communicator, lengths: &[u64]) -> Sizes {
     Sizes::ByRank(among(comm, first..first + lengths.len(), lengths))
 }
 
-/// Of what is combined, this rank takes `count` values from `first` on.
+/// Reduction of which this rank takes `count` values from `first` on.
 fn scattered(
     operands: Operands,
     kind: Kind,

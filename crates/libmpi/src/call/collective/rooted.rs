@@ -15,7 +15,7 @@ use crate::call::communicator::{self, Communicator};
 use crate::data::meeting::Given;
 use crate::live::process::Process;
 
-/// What a rank does in a collective with a root.
+/// Role of a rank in a collective with a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// It is the root.
@@ -32,7 +32,7 @@ pub(super) struct Rooted {
     pub comm: Rc<Communicator>,
     /// The place of the root; for an idle rank another one of its group, for it does not know the root.
     pub root: u32,
-    /// What this rank does.
+    /// Role of this rank.
     pub role: Role,
 }
 
@@ -60,7 +60,7 @@ impl Rooted {
         self.role == Role::Root
     }
 
-    /// Whether the root has a block of this rank, or for it: in one group it is among its own members.
+    /// True if the root has a block of this rank, or for it: in one group it is among its own members.
     pub fn has_block(&self) -> bool {
         match self.role {
             Role::Root => !self.comm.is_inter(),
@@ -102,7 +102,7 @@ unsafe fn prepare_bcast(
     Ok(call.taking(move |open| unsafe { values.put(open.block(root, 0), root) }))
 }
 
-/// What this rank gives to a gather, and where the root wants everything.
+/// A gather: what this rank gives, and where the root wants everything.
 struct Gathered {
     mine: Option<Values>,
     places: Option<Blocks>,
@@ -204,7 +204,7 @@ unsafe fn prepare_gatherv(
     Ok(gathered.call(Call::new(Kind::Gatherv, rooted.comm, lengths).rooted(rooted.root)))
 }
 
-/// What the root gives to a scatter, and where this rank wants its block.
+/// A scatter: what the root gives, and where this rank wants its block.
 fn scattered(call: Call, blocks: Option<Blocks>, mine: Option<Values>) -> Call {
     let (root, rank) = (call.collective.root as usize, call.comm.rank as usize);
     let call = match blocks {
@@ -226,7 +226,7 @@ fn not_at_own(blocks: &Blocks, mine: Option<&Values>, rooted: &Rooted) -> Answer
     distinct(blocks.get(rooted.comm.rank as usize).at, mine.at, mine.bytes())
 }
 
-/// Where a member wants its block: nowhere, if it is the root and the block stays in place.
+/// Place at which a member wants its block: none, if it is the root and the block stays in place.
 fn own_place(
     me: &Process,
     (into, count, datatype): (*mut c_void, i64, Datatype),

@@ -14,11 +14,11 @@ use crate::live::process::Process;
 /// Some values in the program's memory.
 #[derive(Debug, Clone)]
 pub struct Values {
-    /// Where.
+    /// Address.
     pub at: *mut c_void,
-    /// How many.
+    /// Number of them.
     pub count: i64,
-    /// Of what.
+    /// Kind of each.
     pub layout: Layout,
 }
 
@@ -84,7 +84,7 @@ pub enum Blocks {
     Equal {
         /// The first.
         each: Values,
-        /// How many.
+        /// Number of them.
         count: usize,
     },
     /// With counts and places of their own.
@@ -141,7 +141,7 @@ impl Blocks {
         Ok(Blocks::Own(values.collect::<Answer<_>>()?))
     }
 
-    /// How many blocks.
+    /// Number of blocks.
     pub fn len(&self) -> usize {
         match self {
             Blocks::Equal { count, .. } => *count,

@@ -273,7 +273,7 @@ pub unsafe fn type_dup(me: &Process, old: Datatype, new: *mut Datatype) -> Answe
     Ok(())
 }
 
-/// Where the neighbours of the first or of the last dimension lie together: MPI_ORDER_C, MPI_ORDER_FORTRAN.
+/// True if the neighbours of the last dimension lie together, not those of the first: MPI_ORDER_C, MPI_ORDER_FORTRAN.
 fn last_first(order: c_int) -> Answer<bool> {
     match order {
         0xC => Ok(true),
@@ -289,7 +289,7 @@ fn ordered<T>(mut dimensions: Vec<T>, last_first: bool) -> Vec<T> {
     dimensions
 }
 
-/// How many dimensions: one or more.
+/// Number of dimensions: one or more.
 fn rank_of(dimensions: c_int) -> Answer<usize> {
     match usize::try_from(dimensions) {
         Ok(count) if count > 0 => Ok(count),
@@ -333,7 +333,7 @@ pub unsafe fn type_create_subarray(
 /// MPI_DISTRIBUTE_NONE, _BLOCK, _CYCLIC, _DFLT_DARG.
 const DISTRIBUTE: [i64; 4] = [16, 17, 18, 19];
 
-/// What member `member` of `members` has of a dimension of `size`.
+/// Share of member `member` of `members` in a dimension of `size`.
 fn dealt(size: i64, how: i64, argument: i64, members: i64, member: i64) -> Answer<derived::Share> {
     let [none, block, cyclic, default] = DISTRIBUTE;
     let refused = |reason: String| Err(Error::new(Class::ARG, reason));

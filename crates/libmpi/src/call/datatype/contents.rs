@@ -1,4 +1,4 @@
-//! What a datatype was made with: envelope and contents.
+//! Envelope and contents of datatypes: what they were made with.
 
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::live::process::Process;
 use crate::objects::datatype::Member;
 pub use crate::objects::datatype::{Combiner, Contents};
 
-/// What of a program's datatype; `None` of a predefined one.
+/// Making of a program's datatype; `None` for a predefined one.
 fn made(me: &Process, datatype: Datatype) -> Answer<Option<Rc<Made>>> {
     match handle::place(datatype.0) {
         Some(_) => me.datatypes.find(datatype).map(Some),

@@ -1,4 +1,4 @@
-//! How much of a datatype a message holds.
+//! Elements of a datatype in a message.
 
 use crate::abi::UNDEFINED;
 use crate::abi::arguments::NumberOut;

@@ -93,7 +93,7 @@ pub unsafe fn set_view(
     })
 }
 
-/// What the standard asks of datatypes in views.
+/// Checks what the standard asks of datatypes in views.
 fn in_order(layout: &Layout, apart: bool) -> bool {
     let blocks = blocks(layout);
     let ends = |block: &Block| if apart { block.at + block.bytes as i64 } else { block.at };
@@ -160,7 +160,7 @@ fn sought(file: &OpenFile, now: i64, offset: i64, whence: c_int) -> Answer<i64> 
     }
 }
 
-/// What a file that is read or written in order refuses.
+/// Refusal of a file that is read or written in order.
 pub fn sequential() -> Error {
     let reason = "not with MPI_MODE_SEQUENTIAL, with which a file is read or written in order";
     Error::new(Class::UNSUPPORTED_OPERATION, reason)

@@ -61,7 +61,7 @@ impl Representation {
         }
     }
 
-    /// What is written for `count` values of the program, `bytes` long.
+    /// Bytes to write for `count` values of the program, `bytes` long.
     ///
     /// # Safety
     /// There are so many at `buffer`, of that datatype.

@@ -1,4 +1,4 @@
-//! What accesses to files take, and how ranks do a collective access together.
+//! Times of accesses to files, and collective accesses that ranks do together.
 //!
 //! The model of the file system is `mpi`'s (`mpi::file_system`); here is what MPI's library asks of it.
 //!
@@ -29,7 +29,7 @@ use crate::data::aggregation::{Choice, Part, Plan};
 use crate::data::meeting::Open;
 use crate::live::process::Process;
 
-/// Which way data goes.
+/// Direction of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the file.
@@ -65,7 +65,7 @@ pub fn striping(me: &Process, hints: &Pairs) -> Option<Striping> {
     })
 }
 
-/// How collective accesses are to be done, by the hints of MPI and of ROMIO.
+/// Choices for collective accesses, by the hints of MPI and of ROMIO.
 pub fn choice(hints: &Pairs) -> [Choice; 2] {
     let general = hints.get(b"collective_buffering").and_then(|value| match value {
         b"true" => Some(true),

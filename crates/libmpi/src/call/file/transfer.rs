@@ -21,7 +21,7 @@ use crate::call::{communicator, request};
 use crate::data::aggregation::Part;
 use crate::live::process::Process;
 
-/// Where an access begins.
+/// Begin of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Where {
     /// At this offset \[etypes\].
@@ -55,7 +55,7 @@ impl Memory {
 /// The parts of a file that an access has reached.
 type Parts = Arc<[Part]>;
 
-/// Where the bytes of an access begin in the data of the view. Pointers move on by `etypes`.
+/// First byte of an access in the data of the view. Pointers move on by `etypes`.
 fn begin(me: &Process, file: &OpenFile, name: &'static str, from: Where, etypes: i64) -> Answer<i64> {
     let offset = match from {
         Where::At(offset) if offset < 0 => return Err(negative("an offset", offset)),

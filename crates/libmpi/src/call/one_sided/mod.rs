@@ -65,7 +65,7 @@ impl Window {
         trouble.map_or(Ok(()), Err)
     }
 
-    /// Whether an access epoch to `target` is open.
+    /// True if an access epoch to `target` is open.
     fn is_open(&self, target: u32) -> bool {
         self.fence.get()
             || self.started.borrow().as_ref().is_some_and(|targets| targets.contains(&target))
@@ -73,7 +73,7 @@ impl Window {
             || self.all.borrow().is_some()
     }
 
-    /// Whether any epoch is open that a fence, or the end of the window, would break.
+    /// True if any epoch is open that a fence, or the end of the window, would break.
     fn is_busy(&self) -> bool {
         self.started.borrow().is_some()
             || self.posted.borrow().is_some()

@@ -1,4 +1,4 @@
-//! What a window is called, who is in it, and its hints.
+//! Name, group and hints of a window.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -50,7 +50,7 @@ pub unsafe fn get_name(me: &Process, win: Win, text: *mut c_char, length: *mut c
     Ok(())
 }
 
-/// What a predefined attribute of a window is: its base, or a pointer to a number.
+/// Predefined attribute of a window: its base, or a pointer to a number.
 pub fn attribute(me: &Process, win: Win, key: c_int) -> Answer<Option<*mut c_void>> {
     let window = find(me, win)?;
     Ok(Some(match key {

@@ -26,7 +26,7 @@ pub use crate::objects::message::Partitioned;
 use crate::objects::message::Side;
 
 impl Partitioned {
-    /// Whether all its partitions have been ready, or have come.
+    /// True if all its partitions have been ready, or have come.
     pub fn is_complete(&self) -> bool {
         self.peer == Peer::Null || self.done.iter().all(|done| *done)
     }
@@ -41,7 +41,7 @@ impl Partitioned {
         }
     }
 
-    /// Where a partition is.
+    /// Place of a partition.
     fn part(&self, partition: usize) -> Place {
         let distance = partition as isize * self.place.count as isize * self.place.layout.extent;
         Place { at: self.place.at.wrapping_byte_offset(distance), ..self.place.clone() }
@@ -173,7 +173,7 @@ pub fn start_partitions(me: &Process, request: Request) {
 }
 
 impl Partitioned {
-    /// Of one partition as it travels \[bytes\].
+    /// Length of one partition as it travels \[bytes\].
     fn layout_bytes(&self) -> usize {
         self.place.layout.packed() * self.place.count as usize
     }

@@ -35,7 +35,7 @@ impl Incoming {
         wanted().map_err(|error: Error| error.of(self.comm))
     }
 
-    /// Where its contents go.
+    /// Place to which its contents go.
     pub fn place(&self, layout: &Layout) -> Place {
         Place { at: self.buffer, count: self.count, layout: layout.clone() }
     }

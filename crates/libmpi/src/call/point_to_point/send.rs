@@ -106,12 +106,12 @@ impl Outgoing {
     }
 }
 
-/// Whether a send may leave its contents where they are.
+/// Permission for a send to leave its contents where they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lending {
     /// Until it is complete.
     Allowed,
-    /// They are overwritten before.
+    /// Contents are overwritten before.
     Refused,
 }
 

@@ -1,4 +1,4 @@
-//! What becomes of a request whose operation is complete, or that is freed.
+//! Ends of requests: of those whose operation is complete, and of those that are freed.
 
 use mpi::operation::{self, Op};
 use mpi::source;
@@ -131,7 +131,7 @@ pub(super) unsafe fn hand_out(me: &Process, request: &mut Request) -> (Status, O
     (status, error)
 }
 
-/// What the program is shown of a request that is complete and stays so.
+/// Status of a request that is complete and stays so, for the program.
 pub(super) unsafe fn show(me: &Process, request: Request) -> (Status, Option<Error>) {
     let own = {
         let table = me.requests.borrow();

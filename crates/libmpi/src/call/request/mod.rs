@@ -34,7 +34,7 @@ use crate::objects::request::{self as object, Generalised, State};
 pub type Pending = object::Pending<Process>;
 /// Work at the end of an operation.
 pub type Finish = object::Finish<Process>;
-/// How a persistent collective begins again; gives what is to be done at its end.
+/// Beginning of a persistent collective again; gives what is to be done at its end.
 pub type Again = object::Again<Process>;
 type Kind = object::Kind<Process>;
 
@@ -95,7 +95,7 @@ pub fn tell(me: &Process, request: Request, status: Status) {
     }
 }
 
-/// Where a receive under way puts its message.
+/// Place at which a receive under way puts its message.
 pub fn receiving(me: &Process, request: operation::Request) -> Option<Place> {
     match me.requests.borrow().get(handle::number(request.0))?.kind {
         Kind::Receive(message, ref layout) => Some(message.place(layout)),

@@ -16,7 +16,7 @@ use crate::call::datatype::truth;
 use crate::call::point_to_point;
 use crate::live::process::Process;
 
-/// Whether a call waits.
+/// Patience of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
     Waits,
@@ -71,12 +71,12 @@ fn is_active(me: &Process, request: Request) -> Answer<bool> {
     Ok(me.requests.borrow().get(request.0).is_some_and(|pending| !matches!(pending.state, State::Inactive)))
 }
 
-/// How requests stand.
+/// State of requests.
 #[derive(Default)]
 struct Outlook {
     /// Those that are complete, by position.
     ready: Vec<usize>,
-    /// What the others need of the simulator: the position, and the operation.
+    /// Needs of the others: the position, and the operation of the simulator.
     needed: Vec<(usize, u32)>,
     /// One that only the program itself can complete.
     stuck: Option<usize>,
@@ -106,7 +106,7 @@ fn outlook(me: &Process, listed: &Listed) -> Outlook {
     outlook
 }
 
-/// Which requests of the list are complete, by position, when `until` says so; an empty answer of one that
+/// Requests of the list that are complete, by position, when `until` says so; an empty answer of one that
 /// only asks says that it is not so.
 unsafe fn look(me: &Process, listed: &Listed, until: Until, patience: Patience) -> Answer<Vec<usize>> {
     let mut asked = false;
@@ -140,7 +140,7 @@ unsafe fn look(me: &Process, listed: &Listed, until: Until, patience: Patience) 
     }
 }
 
-/// What the simulator has said to be complete. All of it is so, if an operation of the program throws, too.
+/// Operations that the simulator has said to be complete. All of it is so, if an operation of the program throws, too.
 struct Told<'a> {
     me: &'a Process,
     listed: &'a Listed,

@@ -294,7 +294,7 @@ pub unsafe fn pvar_read(me: &Process, session: usize, of: usize, place: *mut c_v
     Ok(())
 }
 
-/// What cannot be done to a variable; to all of a session it is no error, for there is nothing to do.
+/// Error of what cannot be done to a variable; to all of a session it is no error, for there is nothing to do.
 fn refused(me: &Process, session: usize, of: usize, error: Code) -> Told {
     if of != ALL {
         pvar(me, session, of)?;

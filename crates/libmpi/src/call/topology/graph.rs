@@ -28,7 +28,7 @@ fn neighbours(found: &Communicator, rank: u32) -> Arc<Neighbours> {
     group.neighbours(rank).expect("the simulator knows the topology")
 }
 
-/// How far the edges of each node reach, and the edges, as the program gives them for ranks of `comm`.
+/// Ends of the edges of each node in the list of edges, and that list, as the program gives them for ranks of `comm`.
 unsafe fn graph(
     me: &Process,
     comm: Comm,

@@ -61,7 +61,7 @@ pub fn predefined() -> impl Iterator<Item = (usize, &'static str)> {
     PREDEFINED.iter().map(|row| (row.0, row.1))
 }
 
-/// Whether the handle is a predefined operation's.
+/// True if the handle is a predefined operation's.
 pub fn is_predefined(op: Op) -> bool {
     PREDEFINED.iter().any(|row| row.0 == op.0)
 }
@@ -80,9 +80,9 @@ pub type Function = dyn Fn(&mut [u8], &[u8]);
 /// An operation on values of a known kind.
 #[derive(Clone)]
 pub enum Operator {
-    /// Of the standard.
+    /// An operation of the standard.
     Predefined(Operation, Element),
-    /// Of the program, and whether it is commutative.
+    /// An operation of the program, and true if it is commutative.
     User(Rc<Function>, bool),
 }
 
@@ -101,7 +101,7 @@ impl Operator {
         }
     }
 
-    /// Whether a ⊕ b = b ⊕ a.
+    /// True if a ⊕ b = b ⊕ a.
     pub fn commutes(&self) -> bool {
         !matches!(self, Operator::User(_, false))
     }
@@ -125,7 +125,7 @@ fn for_values(name: &str, operation: Operation, basic: Basic) -> Answer<Operator
     Err(Error::new(Class::OP, format!("{name} is not for {}", basic.name())))
 }
 
-/// Whether the standard has the operation for such elements.
+/// True if the standard has the operation for such elements.
 fn fits(operation: Operation, element: Element) -> bool {
     match (operation, element) {
         (Replace | Nothing, _) => true,
@@ -139,7 +139,7 @@ fn fits(operation: Operation, element: Element) -> bool {
     }
 }
 
-/// What one-sided communication does to values of a window. The values may be of a derived datatype whose predefined
+/// Effect of one-sided communication on values of a window. The values may be of a derived datatype whose predefined
 /// parts are all of one kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Accumulation {

@@ -37,7 +37,7 @@ pub trait Integer<const N: usize>: Stored<N> + From<bool> {
     fn times(self, other: Self) -> Self;
     /// Bit by bit.
     fn bits(self, other: Self, operation: Operation) -> Self;
-    /// Whether it is not 0.
+    /// True if it is not 0.
     fn is_true(self) -> bool;
 }
 

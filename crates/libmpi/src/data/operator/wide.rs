@@ -109,7 +109,7 @@ unsafe extern "C" {
 }
 
 impl Quad {
-    /// What a function of two numbers gives as a number, and what in eax.
+    /// Results of a function of two numbers: as a number, and in eax.
     fn call(self, function: unsafe extern "C" fn(), other: Quad) -> (Quad, c_int) {
         let (mut result, mut whole) = (self, 0_i64);
         // SAFETY: such a function reads xmm0 and xmm1 and follows the convention of C; the stack is aligned for a call.
