@@ -118,7 +118,9 @@ def run_options() -> str:
         "",
         "One table makes the flags of `hopcast run`, the keywords of `hopcast.run`, the keys of "
         "[request files](command-line.md#a-run-as-a-file) with their JSON schema, and this page. A flag is "
-        "written as here, its keyword and key with underscores and without dashes in front; `-n` is `ranks`.",
+        "written as here, its keyword and key with underscores and without dashes in front; `-n` is `ranks`. "
+        "What is done with a run (`--json`, `--quiet`, `--request`, `--save-request`) is the command line's "
+        "alone: [the command line](command-line.md#a-run-as-a-file).",
         "",
         "| option | takes | default | of | meaning |",
         "| --- | --- | --- | --- | --- |",
