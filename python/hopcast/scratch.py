@@ -14,7 +14,7 @@ from pathlib import Path
 try:
     import fcntl
 except ImportError:  # a system without file locks: abandoned folders cannot be told from others, and stay
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # stands where the module would
 
 
 @contextlib.contextmanager

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import tomllib
 from real_mpi import ENVIRONMENT, launch, works
 
 from hopcast.calibrate import design
 from hopcast.calibrate.check import ping_pong_s
 from hopcast.live import library
+from hopcast.toml import tomllib
 
 HOPCAST = [sys.executable, "-m", "hopcast"]
 DAHU = [*HOPCAST, "run", "dahu", "-n", "4", "--ppn", "2", "--quiet", "--compute", "none"]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 from importlib import resources
+from typing import Any
 
 import hopcast
 from hopcast import _core
 
+TYPES = {"int": ["int"], "str": ["str"], "str | None": ["str", "NoneType"]}
+"""Types that the values of the module's constants may have, by annotation."""
 STUB = ast.parse(resources.files(hopcast).joinpath("_core.pyi").read_text())
 
 
@@ -23,9 +26,28 @@ def declared(body: list[ast.stmt]) -> dict[str, ast.stmt]:
     return {name: node for name, node in found.items() if not name.startswith("_")}
 
 
-def parameters(function: ast.FunctionDef) -> list[str]:
+def signature(function: ast.FunctionDef) -> inspect.Signature:
+    """Signature of a function of the stub, without types: names, order, kinds and defaults."""
     own = function.args
-    return [each.arg for each in (*own.posonlyargs, *own.args, *own.kwonlyargs)]
+    positional = [*own.posonlyargs, *own.args]
+    of_positional = [*[None] * (len(positional) - len(own.defaults)), *own.defaults]
+    found = [
+        parameter(argument, kind, default)
+        for arguments, kind, defaults in (
+            (own.posonlyargs, inspect.Parameter.POSITIONAL_ONLY, of_positional),
+            (own.args, inspect.Parameter.POSITIONAL_OR_KEYWORD, of_positional[len(own.posonlyargs) :]),
+            ([own.vararg] if own.vararg else [], inspect.Parameter.VAR_POSITIONAL, [None]),
+            (own.kwonlyargs, inspect.Parameter.KEYWORD_ONLY, own.kw_defaults),
+            ([own.kwarg] if own.kwarg else [], inspect.Parameter.VAR_KEYWORD, [None]),
+        )
+        for argument, default in zip(arguments, defaults, strict=False)
+    ]
+    return inspect.Signature(found)
+
+
+def parameter(argument: ast.arg, kind: Any, default: ast.expr | None) -> inspect.Parameter:
+    value = inspect.Parameter.empty if default is None else ast.literal_eval(default)
+    return inspect.Parameter(argument.arg, kind, default=value)
 
 
 def test_the_stub_names_what_the_module_has() -> None:
@@ -38,14 +60,15 @@ def test_functions_and_classes_have_the_parameters_and_members_of_the_stub() -> 
     for name, node in declared(STUB.body).items():
         value = getattr(_core, name)
         if isinstance(node, ast.FunctionDef):
-            assert parameters(node) == list(inspect.signature(value).parameters), name
+            assert signature(node) == inspect.signature(value), name
             seen += 1
         elif isinstance(node, ast.ClassDef):
             members = {member for member in vars(value) if not member.startswith("_")}
             assert set(declared(node.body)) == members, name
             seen += 1
         else:
-            assert isinstance(value, (int, str, list, tuple, dict, type(None))), name
+            assert isinstance(node, ast.AnnAssign)
+            assert type(value).__name__ in TYPES[ast.unparse(node.annotation)], name
     assert seen > 10
 
 

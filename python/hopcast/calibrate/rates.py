@@ -112,7 +112,8 @@ def _modified(data: PairTimes) -> tuple[np.ndarray, list[str]]:
     """(s, 1/R_C, 1/R_N), by alternating between the rows of each branch and their lines."""
     shared = data.pairs * data.sizes
     slowest, fastest = np.quantile(data.seconds / shared, [0.001, 0.999])
-    best, best_cost = np.zeros(3), math.inf
+    best: np.ndarray | None = None
+    best_cost = math.inf
     for start in [0.0, *np.geomspace(slowest, fastest, STARTS)]:
         limited = data.seconds < 1.5 * shared * start
         parameters = np.array([0.0, 0.0, start])
@@ -132,6 +133,7 @@ def _modified(data: PairTimes) -> tuple[np.ndarray, list[str]]:
         cost = _cost(_FORMULAS["modified"](parameters, data.pairs, data.sizes), data)
         if cost < best_cost:
             best, best_cost = parameters, cost
+    assert best is not None, "fits to finite times have finite errors"
     return best, []
 
 
