@@ -160,7 +160,7 @@ impl Way {
         }
     }
 
-    /// Appends the links from `at` along one dimension to the coordinate of `to`; says where they end.
+    /// Appends the links from `at` along one dimension to the coordinate of `to`, none if it is there; says where they end.
     pub fn along(
         &self,
         number: usize,
@@ -172,6 +172,9 @@ impl Way {
     ) -> u32 {
         let dimension = &self.grid.dimensions()[number];
         let ends = [at, to].map(|router| router / dimension.stride % dimension.size);
+        if ends[0] == ends[1] {
+            return at;
+        }
         self.leg(number, at, ends, words, load, path)
     }
 
