@@ -25,12 +25,20 @@ use crate::process_view::Printed;
 /// Limit of deferred operations of a rank.
 const FURTHEST: usize = 32;
 
+/// An operation that a rank is ahead of.
+struct Deferred {
+    op: Op,
+    /// Output that had been printed before it.
+    printed: Printed,
+    /// The function of MPI that asked for it.
+    function: &'static str,
+}
+
 /// The operations of one rank that it is ahead of.
 #[derive(Default)]
 pub struct DeferredOperations {
-    /// The first first, each with what had been printed before it; while the rank waits, with what it waits for
-    /// behind them.
-    operations: RefCell<VecDeque<(Op, Printed)>>,
+    /// The first first; while the rank waits, with what it waits for behind them.
+    operations: RefCell<VecDeque<Deferred>>,
     /// Output that had been printed before the one that was handed over last.
     due: Cell<Printed>,
 }
@@ -45,7 +53,12 @@ impl Process {
         self.polls.set(0);
         self.looks.set(0);
         self.handed_over.set(self.handed_over.get() + 1);
-        self.ahead.operations.borrow_mut().push_back((op, self.view.printed()));
+        self.defer(op);
+    }
+
+    fn defer(&self, op: Op) {
+        let (printed, function) = (self.view.printed(), self.function.get());
+        self.ahead.operations.borrow_mut().push_back(Deferred { op, printed, function });
     }
 
     /// Has it gone on from operations that are not performed?
@@ -57,7 +70,8 @@ impl Process {
     /// While it waits: the next operation, and before it what was printed before it.
     #[inline]
     pub fn take_ahead(&self) -> Option<Op> {
-        let (op, printed) = self.ahead.operations.borrow_mut().pop_front()?;
+        let Deferred { op, printed, function } = self.ahead.operations.borrow_mut().pop_front()?;
+        self.performing.set(function);
         self.ahead.due.set(printed);
         self.view.catch_up(printed);
         Some(op)
@@ -83,18 +97,16 @@ impl Process {
 
     /// While it waits: the last of the operations that stand behind the first is its end instead. Whether there is one.
     pub(super) fn end_behind_ahead(&self) -> bool {
-        self.ahead.operations.borrow_mut().back_mut().map(|(last, _)| *last = Op::Finish).is_some()
+        self.ahead.operations.borrow_mut().back_mut().map(|last| last.op = Op::Finish).is_some()
     }
 
     /// The first of the operations that it is ahead of; `op` is behind them, after what it has waited for since.
     pub(super) fn in_turn(&self, op: Op) -> Op {
         let waited = self.waited.take();
-        let mut operations = self.ahead.operations.borrow_mut();
         if waited > Duration::ZERO {
-            operations.push_back((Op::Compute(Work::Time(waited)), self.view.printed()));
+            self.defer(Op::Compute(Work::Time(waited)));
         }
-        operations.push_back((op, self.view.printed()));
-        drop(operations);
+        self.defer(op);
         self.take_ahead().expect("one was just put there")
     }
 }

@@ -303,10 +303,8 @@ impl Source for Live {
     }
 
     fn calling(&self, rank: Rank) -> Option<&'static str> {
-        // What it is ahead of was called before.
-        let process = &self.seats[rank.0 as usize].as_ref()?.process;
-        let function = process.function.get();
-        (!function.is_empty() && !process.is_ahead()).then_some(function)
+        let function = self.seats[rank.0 as usize].as_ref()?.process.performing.get();
+        (!function.is_empty()).then_some(function)
     }
 
     fn matched(&mut self, data: Data, receiver: Rank, request: Option<Request>) {
@@ -360,7 +358,7 @@ impl Source for Live {
             None => self.run(rank.0, done),
             Some(Ok((step, took))) => {
                 if let Some(process) = self.process(rank) {
-                    process.function.set(took.function);
+                    process.performing.set(took.function);
                 }
                 (step, took)
             }

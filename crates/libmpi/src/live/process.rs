@@ -172,6 +172,8 @@ pub struct Process {
     pub(super) looks: Cell<u32>,
     /// The function of MPI in which it is; empty if it is in none.
     pub function: Cell<&'static str>,
+    /// The function of MPI that asked for the operation which the simulator performs; empty if none did.
+    pub(super) performing: Cell<&'static str>,
     /// Number of operations that it has handed over.
     pub handed_over: Cell<u64>,
     /// True while a function of the program runs inside of an MPI call that cannot be interrupted.
@@ -236,6 +238,7 @@ impl Process {
             last_call: Cell::new(0),
             looks: Cell::new(0),
             function: Cell::new(""),
+            performing: Cell::new(""),
             handed_over: Cell::new(0),
             in_callback: Cell::new(false),
             waited: Cell::new(Duration::ZERO),
@@ -355,6 +358,7 @@ impl Process {
             return read(&self.hand_to(slot, op));
         }
         self.looks.set(0);
+        self.performing.set(self.function.get());
         let reply = self.suspend(if self.is_ahead() { self.in_turn(op) } else { op });
         // SAFETY: the simulator keeps it until this rank asks for its next operation.
         read(unsafe { &*reply })
