@@ -295,7 +295,8 @@ def test_the_modes_of_a_machine_come_back(modes):
 def test_modes_of_a_regime_share_its_slope():
     sizes = np.tile(10.0 ** np.arange(1, 6), 4000)
     seconds = drawn([(1e-6, 1e-7, 0.7), (3e-6, 2e-7, 0.3)]) + 1e-10 * sizes
-    mixture = mixtures.of_line(sizes, seconds, 1e-10)
+    slope, mixture = mixtures.of_line(sizes, seconds, 1.01e-10)
+    assert slope == pytest.approx(1e-10, rel=1e-3)
     assert [mode.mean for mode in mixture.modes] == pytest.approx([1e-6, 3e-6], rel=0.02)
 
 

@@ -24,13 +24,15 @@ class Row:
 def ping_pong_s(
     platform: str, sizes: Sequence[float] | np.ndarray, *, within_a_host: bool = False
 ) -> np.ndarray:
-    """Predicted round trips between two processes, of two hosts or of one."""
+    """Predicted round trips between two processes, of two hosts or of one, without the time of the clock."""
     import hopcast
 
     lengths = [int(size) for size in sizes]
 
     def program(comm):
         times = []
+        start = comm.Wtime()
+        clock = comm.Wtime() - start
         for nbytes in lengths:
             start = comm.Wtime()
             if comm.rank == 0:
@@ -39,7 +41,7 @@ def ping_pong_s(
             else:
                 comm.recv(source=0)
                 comm.send(nbytes=nbytes, dest=0)
-            times.append(comm.Wtime() - start)
+            times.append(comm.Wtime() - start - clock)
         return times
 
     report = hopcast.run(platform, program, 2, ppn=2 if within_a_host else 1)

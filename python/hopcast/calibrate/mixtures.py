@@ -27,6 +27,9 @@ ROUNDS_LAST = 10
 """Rounds over all values in the end."""
 CONVERGED = 1e-9
 WEIGHT_LEAST = 1e-4
+SLOPE_ROUNDS = 2
+SLOPE_CONVERGED = 0.01
+"""Change over all sizes that is small beside the narrowest mode."""
 BINS = 400
 
 
@@ -62,9 +65,36 @@ def fit(values: np.ndarray, *, most: int = MODES_MOST, seed: int = 0) -> Mixture
     return min((mixture for mixture in found if mixture is not None), key=lambda mixture: mixture.criterion)
 
 
-def of_line(sizes: np.ndarray, seconds: np.ndarray, slope: float, *, seed: int = 0) -> Mixture:
-    """Modes of the start-up of a regime, whose slope all modes share."""
-    return fit(np.asarray(seconds, float) - slope * np.asarray(sizes, float), seed=seed)
+def of_line(sizes: np.ndarray, seconds: np.ndarray, slope: float, *, seed: int = 0) -> tuple[float, Mixture]:
+    """The slope that all modes of a regime share, and the modes of its start-up.
+
+    In turns, from `slope` on: the modes of what the slope leaves, and the slope of least squares within them.
+    """
+    sizes, seconds = np.asarray(sizes, float), np.asarray(seconds, float)
+    mixture = fit(seconds - slope * sizes, seed=seed)
+    for _ in range(SLOPE_ROUNDS):
+        better = _slope_within(sizes, seconds, slope, mixture)
+        moved = abs(better - slope) * np.ptp(sizes)
+        slope, mixture = better, fit(seconds - better * sizes, seed=seed)
+        if moved < SLOPE_CONVERGED * min(mode.deviation for mode in mixture.modes):
+            break
+    return slope, mixture
+
+
+def _slope_within(sizes: np.ndarray, seconds: np.ndarray, slope: float, mixture: Mixture) -> float:
+    """Slope of least Σ ((t − b n − μ) / σ)², each call in its likeliest mode; not negative."""
+    means, deviations, weights = (
+        np.array([getattr(mode, name) for mode in mixture.modes]) for name in ("mean", "deviation", "weight")
+    )
+    rest = (seconds - slope * sizes)[:, None]
+    own = np.argmax(np.log(weights) - np.log(deviations) - 0.5 * ((rest - means) / deviations) ** 2, axis=1)
+    above = below = 0.0
+    for place, deviation in enumerate(deviations):
+        n, t = sizes[own == place], seconds[own == place]
+        if len(n) > 1:
+            above += float((n - n.mean()) @ (t - t.mean())) / deviation**2
+            below += float((n - n.mean()) @ (n - n.mean())) / deviation**2
+    return max(0.0, above / below) if below > 0 else slope
 
 
 def _of(values: np.ndarray, count: int, random: np.random.Generator) -> Mixture | None:

@@ -24,6 +24,7 @@ NAMES = {"send": "MPI_Send", "isend": "MPI_Isend", "recv": "MPI_Recv of a messag
 
 def of_fit(campaign: Campaign, fit: NetworkFit) -> list[Picture]:
     """Pictures of one campaign."""
+    campaign = campaign.without_clock()
     drawn = [_times(campaign, fit), _errors(campaign, fit), _overheads(campaign, fit)]
     return [picture for picture in drawn if picture is not None]
 

@@ -1,34 +1,54 @@
 """A platform file from a fit: every number with its standard error, its range and its source.
 
-A message of a platform file costs its sender `send_overhead`, its receiver `receive_overhead`, the wire
-`2 nic.latency + latency`, and n / `process_rate`. Above the eager limit two empty messages go before it. The
-fit's line a + b n of one message is laid out on these, so that their sum is the line:
+A message of a platform file costs its sender a_s + b_s n (`send_overhead`), its receiver a_r + b_r n
+(`receive_overhead`), the wire `2 nic.latency + latency`, and n / `process_rate`. Above the eager limit two
+empty messages go before it. The fit's line a + b n of one message is laid out on these, so that their sum is
+the line:
 
-    process_rate = 1 / b               what the processes take for each byte is in it, too
-    overheads    = constants of send and receive
-    latency      = a − overheads − 2 nic.latency − handshake
+    overheads    = lines of send and receive up to the eager limit; above it the constant of isend
+    process_rate = 1 / (b − b_s − b_r)         not above the NIC's bandwidth: b_s and b_r are cut to that
+    latency      = a − a_s − a_r − 2 nic.latency − handshake
 
-Times that do not depend on the size alone, spreads and the times of `isend`, which no key can hold yet, stand
-in comments.
+A call that begins to send has its own line (`isend_overhead`); polls and MPI_Wtime have their times by name.
+With modes, each overhead has b n as its time, and what single calls take beside that as modes, in place of a.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hopcast.calibrate.accuracy import percent
+from hopcast.calibrate.mixtures import Mode
 from hopcast.calibrate.network_fit import NetworkFit, Regime
+
+Noise = Mapping[tuple[str, float, str], tuple[float, Sequence[Mode]]]
+"""Slope [s/B] and modes of the calls of a campaign, of the regime above a size, and of a kind."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """Time of a process for a message: a + b n [s, s/B]."""
+
+    start_s: float = 0.0
+    per_byte_s: float = 0.0
+
+    def cut(self, start: float, per_byte: float) -> Share:
+        """These parts of it."""
+        return Share(start * self.start_s, per_byte * self.per_byte_s)
 
 
 @dataclass(frozen=True)
 class Cost:
     """A regime as the platform file has it [s, B/s]."""
 
-    send_s: float
-    receive_s: float
+    send: Share
+    receive: Share
     latency_s: float
     rate_Bps: float
+    is_cut: bool = False
+    """True where sender and receiver take less than was measured."""
     findings: tuple[str, ...] = ()
 
 
@@ -45,13 +65,24 @@ class Machine:
     library: str = "openmpi"
 
 
-def costs(fit: NetworkFit) -> tuple[float, list[Cost]]:
-    """Latency of a NIC's link, and the cost of each regime."""
+def costs(
+    fit: NetworkFit, link_Bps: float | None = None, *, within_a_host: bool = False
+) -> tuple[float, list[Cost]]:
+    """Latency of a NIC's link, 0 within a host, and the cost of each regime.
+
+    link_Bps: bandwidth of the link, where it is known: the wire takes no less for a byte.
+    """
     shares = [_overheads(regime, fit.eager_limit) for regime in fit.regimes]
     eager = [_is_eager(regime, fit.eager_limit) for regime in fit.regimes]
     starts = [regime.lines["one_way"].intercept for regime in fit.regimes]
-    wire = [start - sum(share) for start, share, early in zip(starts, shares, eager, strict=True) if early]
-    nic = max(0.0, min(wire, default=0.0)) / 2
+    link = max(
+        [1 / regime.lines["one_way"].slope for regime in fit.regimes] + ([link_Bps] if link_Bps else [])
+    )
+    wire = [
+        max(0.0, start - send.start_s - receive.start_s - (0.0 if early else 2 * starts[0]))
+        for start, (send, receive), early in zip(starts, shares, eager, strict=True)
+    ]
+    nic = 0.0 if within_a_host else min(wire) / 2
     handshake = 2 * max(starts[0], 2 * nic)
     laid_out = []
     for regime, (send, receive), early in zip(fit.regimes, shares, eager, strict=True):
@@ -59,35 +90,50 @@ def costs(fit: NetworkFit) -> tuple[float, list[Cost]]:
         before = 2 * nic + (0.0 if early else handshake)
         rest = line.intercept - before
         findings = []
-        if rest < send + receive:
-            cut = max(rest, 0.0) / (send + receive) if send + receive > 0 else 0.0
-            send, receive = cut * send, cut * receive
+        bytes_s = send.per_byte_s + receive.per_byte_s
+        least = min(1 / link, line.slope)
+        both = 1.0 if bytes_s <= line.slope - least else (line.slope - least) / bytes_s
+        if both < 1:
+            findings.append(
+                f"sender and receiver take {1e9 * bytes_s:.4g} ns for each byte, the whole message "
+                f"{1e9 * line.slope:.4g}: they work while the wire does, and their shares are cut"
+            )
+        process_s = send.start_s + receive.start_s
+        start = 1.0
+        if rest < process_s:
+            start = max(rest, 0.0) / process_s if process_s > 0 else 0.0
             findings.append(
                 f"the start-up that fits best, {_time(line.intercept)}, is less than what "
                 f"{_parts(early)} take: "
                 "overheads are cut to it"
                 + ("" if rest >= 0 else f", and every message takes {_time(-rest)} longer than its line")
             )
-        latency = max(0.0, rest - send - receive)
-        laid_out.append(Cost(send, receive, latency, 1 / line.slope, tuple(findings)))
+        send, receive = send.cut(start, both), receive.cut(start, both)
+        latency = max(0.0, rest - send.start_s - receive.start_s)
+        on_wire = line.slope - send.per_byte_s - receive.per_byte_s
+        is_cut = start < 1 or both < 1
+        laid_out.append(Cost(send, receive, latency, 1 / on_wire, is_cut, tuple(findings)))
     return nic, laid_out
 
 
-def text(fit: NetworkFit, machine: Machine, memory: NetworkFit | None = None) -> str:
-    """The file."""
-    nic, laid_out = costs(fit)
-    fastest = max(cost.rate_Bps for cost in laid_out)
+def text(
+    fit: NetworkFit, machine: Machine, memory: NetworkFit | None = None, noise: Noise | None = None
+) -> str:
+    """The file, with modes of overheads where `noise` has them."""
+    noise = noise or {}
     nominal = machine.bandwidth_Bps
+    nic, laid_out = costs(fit, nominal)
+    fastest = max(cost.rate_Bps for cost in laid_out)
     lines = [*_head(fit, machine), "", "[topology]", 'kind = "crossbar"', f"hosts = {machine.hosts}"]
     lines += ["", "[host]", f"processes = {machine.processes}"]
-    lines += ["", *_memory(fit, memory, nic, laid_out)]
+    lines += ["", *_memory(fit, memory, nic, laid_out, noise)]
     lines += ["", "[nic]"]
     if nominal is not None and nominal >= fastest:
         lines.append(f'bandwidth = "{_rate(nominal)}"    # nominal')
     else:
         said = "" if nominal is None else f", though the nominal one is {_rate(nominal)}"
         lines.append(f'bandwidth = "{_rate(fastest)}"    # the fastest regime\'s{said}')
-    lines.append(f'latency = "{_time(nic)}"    # half of what every eager regime spends on the wire')
+    lines.append(f'latency = "{_time(nic)}"    # half of what every regime spends on the wire')
     lines += ["", "[mpi]", f'library = "{machine.library}"']
     if fit.eager_limit is not None:
         lines.append(
@@ -98,10 +144,7 @@ def text(fit: NetworkFit, machine: Machine, memory: NetworkFit | None = None) ->
             f'eager_limit = "{_beyond(fit):.0f} B"    # no limit was known: all sizes are sent eagerly'
         )
     if fit.test_s is not None:
-        lines.append(
-            f'poll = "{_time(fit.test_s)}"    # MPI_Test that finds nothing; MPI_Iprobe took '
-            + (_time(fit.iprobe_s) if fit.iprobe_s is not None else "an unknown time")
-        )
+        lines.append(f'poll = "{_time(fit.test_s)}"    # MPI_Test that finds nothing')
     if memory is not None:
         limit = memory.eager_limit if memory.eager_limit is not None else _beyond(memory)
         lines.append(f'memory_eager_limit = "{limit:.0f} B"    # of the campaign within a host')
@@ -111,7 +154,10 @@ def text(fit: NetworkFit, machine: Machine, memory: NetworkFit | None = None) ->
         )
     lines += ["", "[compute]", f'flop_rate = "{machine.flop_rate}"    # as given; no message tells it']
     for number, (regime, cost) in enumerate(zip(fit.regimes, laid_out, strict=True), 1):
-        lines += ["", *_regime(number, regime, cost, fit)]
+        lines += ["", *_regime(number, regime, cost, fit, noise)]
+    for function, seconds in (("MPI_Iprobe", fit.iprobe_s), ("MPI_Wtime", fit.wtime_s)):
+        if seconds:
+            lines += ["", "[[mpi.functions]]", f'function = "{function}"', f'time = "{_time(seconds)}"']
     return "\n".join(lines) + "\n"
 
 
@@ -134,7 +180,9 @@ def _head(fit: NetworkFit, machine: Machine) -> list[str]:
     return lines
 
 
-def _memory(fit: NetworkFit, memory: NetworkFit | None, nic: float, laid_out: list[Cost]) -> list[str]:
+def _memory(
+    fit: NetworkFit, memory: NetworkFit | None, nic: float, laid_out: list[Cost], noise: Noise
+) -> list[str]:
     if memory is None:
         lines = ["[host.memory]    # not measured: as between hosts"]
         lines += [
@@ -142,56 +190,31 @@ def _memory(fit: NetworkFit, memory: NetworkFit | None, nic: float, laid_out: li
             f'bandwidth = "{_rate(laid_out[-1].rate_Bps)}"',
         ]
         return lines
-    send, receive, rooms, findings = _memory_overheads(memory)
-
-    def latency(regime: Regime) -> str:
-        return _time(max(0.0, rooms[memory.regimes.index(regime)] - send - receive))
-
-    last = memory.regimes[-1]
-    lines = [
-        f"[host.memory]    # campaign '{memory.campaign}'; longest regime: {last.accuracy}",
-        f'latency = "{latency(last)}"',
-        f'bandwidth = "{_rate(1 / last.lines["one_way"].slope)}"',
-        f'send_overhead = "{_time(send)}"',
-        f'receive_overhead = "{_time(receive)}"',
-    ]
-    lines[1:1] = [f"# note: {finding}" for finding in findings]
-    for regime in memory.regimes[:-1]:
+    _, laid_out = costs(memory, within_a_host=True)
+    pairs = list(zip(memory.regimes, laid_out, strict=True))
+    lines = []
+    for regime, cost in [pairs[-1], *pairs[:-1]]:
         line = regime.lines["one_way"]
+        if regime.up_to is None:
+            lines.append(
+                f"[host.memory]    # campaign '{memory.campaign}'; longest regime: {regime.accuracy}"
+            )
+        else:
+            lines += [
+                "",
+                f"[[host.memory.regimes]]    # {regime.accuracy}",
+                f'up_to = "{regime.up_to:.0f} B"',
+            ]
         lines += [
-            "",
-            f"[[host.memory.regimes]]    # {regime.accuracy}",
-            f'up_to = "{regime.up_to:.0f} B"',
-            f'latency = "{latency(regime)}"',
-            f'bandwidth = "{_rate(1 / line.slope)}"{_relative_error(line.slope, line.slope_error)}',
+            f'latency = "{_time(cost.latency_s)}"    # of the line {_line(line)}',
+            f'bandwidth = "{_rate(cost.rate_Bps)}"{_relative_error(line.slope, line.slope_error)}',
+            *_processes(regime, cost, memory, noise),
         ]
+        lines += [f"# note: {finding}" for finding in cost.findings]
     return lines
 
 
-def _memory_overheads(memory: NetworkFit) -> tuple[float, float, list[float], list[str]]:
-    """Overheads, which all regimes within a host share, and what each leaves for them and its latency."""
-    starts = [regime.lines["one_way"].intercept for regime in memory.regimes]
-    rooms = [
-        start - (0.0 if _is_eager(regime, memory.eager_limit) else 2 * starts[0])
-        for regime, start in zip(memory.regimes, starts, strict=True)
-    ]
-    send, receive = _overheads(memory.regimes[0], None)
-    least, findings = min(rooms), []
-    if least < send + receive:
-        cut = max(least, 0.0) / (send + receive)
-        send, receive = cut * send, cut * receive
-        findings.append(
-            f"the start-up of a regime leaves {_time(max(least, 0.0))} beside its handshake, less than what "
-            "sender and receiver take in the first: overheads are cut to it, and the rest is latency"
-        )
-    if least < 0:
-        findings.append(
-            f"the start-up of a regime is less than its handshake: its messages take {_time(-least)} longer"
-        )
-    return send, receive, rooms, findings
-
-
-def _regime(number: int, regime: Regime, cost: Cost, fit: NetworkFit) -> list[str]:
+def _regime(number: int, regime: Regime, cost: Cost, fit: NetworkFit, noise: Noise) -> list[str]:
     early = _is_eager(regime, fit.eager_limit)
     line = regime.lines["one_way"]
     lines = [
@@ -204,25 +227,54 @@ def _regime(number: int, regime: Regime, cost: Cost, fit: NetworkFit) -> list[st
         )
     if regime.up_to is not None:
         lines.append(f'up_to = "{regime.up_to:.0f} B"')
-    sources = {"send_overhead": ("send" if early else "isend"), "receive_overhead": "recv"}
-    for key, value in (("send_overhead", cost.send_s), ("receive_overhead", cost.receive_s)):
-        kind = regime.lines.get(sources[key])
-        measured = "" if kind is None or not value else f"    # {sources[key]}: {_line(kind)}"
-        lines.append(f'{key} = "{_time(value)}"{measured}')
+    lines += _processes(regime, cost, fit, noise)
     lines.append(f'latency = "{_time(cost.latency_s)}"    # of the line {_line(line)}')
     error = _relative_error(line.slope, line.slope_error)
     if regime.rate_is_doubtful:
         error = error.replace("#", "# not identified:", 1) or "    # not identified"
     lines.append(f'process_rate = "{_rate(cost.rate_Bps)}"{error}')
-    if early and "isend" in regime.lines:
-        lines.append(f"# isend: {_line(regime.lines['isend'])}, for which there is no key")
     return lines + [f"# note: {finding}" for finding in cost.findings]
 
 
-def _overheads(regime: Regime, eager_limit: float | None) -> tuple[float, float]:
-    """Constant time of sender and receiver."""
-    kinds = ("send", "recv") if _is_eager(regime, eager_limit) else ("isend", "")
-    send, receive = (regime.lines[kind].intercept if kind in regime.lines else 0.0 for kind in kinds)
+def _processes(regime: Regime, cost: Cost, fit: NetworkFit, noise: Noise) -> list[str]:
+    """Times of sender and receiver, with the modes of those that were not cut."""
+    early = _is_eager(regime, fit.eager_limit)
+    shares = [
+        ("send", "send" if early else "isend", cost.send),
+        ("receive", "recv" if early else "", cost.receive),
+    ]
+    if "isend" in regime.lines:
+        line = regime.lines["isend"]
+        shares.append(("isend", "isend", Share(line.intercept, line.slope)))
+    lines = []
+    for key, kind, share in shares:
+        found = noise.get((fit.campaign, regime.above, kind))
+        is_whole = key == "isend" or (early and not cost.is_cut)
+        measured = (
+            f"    # {kind}: {_line(regime.lines[kind])}" if kind in regime.lines and share != Share() else ""
+        )
+        if found is None or not is_whole:
+            lines.append(f'{key}_overhead = "{_linear(share)}"{measured}')
+            continue
+        slope, modes = found
+        lines.append(f'{key}_overhead = "{_linear(Share(0.0, slope))}"{measured}')
+        lines += [f"{key}_modes = [", *(f"    {_mode(mode)}," for mode in modes), "]"]
+    return lines
+
+
+def _mode(mode: Mode) -> str:
+    deviation = f', deviation = "{1e9 * mode.deviation:.6g} ns"' if mode.deviation > 0 else ""
+    return f'{{ weight = {mode.weight:.6g}, mean = "{1e9 * mode.mean:.6g} ns"{deviation} }}'
+
+
+def _overheads(regime: Regime, eager_limit: float | None) -> tuple[Share, Share]:
+    """Times of sender and receiver. Above the eager limit their bytes are the transfer's."""
+    if not _is_eager(regime, eager_limit):
+        return Share(regime.lines["isend"].intercept) if "isend" in regime.lines else Share(), Share()
+    send, receive = (
+        Share(regime.lines[kind].intercept, regime.lines[kind].slope) if kind in regime.lines else Share()
+        for kind in ("send", "recv")
+    )
     return send, receive
 
 
@@ -249,6 +301,11 @@ def _plus_minus(error: float) -> str:
 
 def _relative_error(value: float, error: float) -> str:
     return f"    # ± {percent(error / value)}" if value > 0 and math.isfinite(error) else ""
+
+
+def _linear(share: Share) -> str:
+    """As a platform file writes a + b n."""
+    return _time(share.start_s) + (f" + {1e12 * share.per_byte_s:.6g} ps/B" if share.per_byte_s > 0 else "")
 
 
 def _time(seconds: float) -> str:

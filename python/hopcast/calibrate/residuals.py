@@ -23,7 +23,7 @@ def write(place: Path, fits: Sequence[tuple[Campaign, NetworkFit]]) -> None:
             writer = csv.writer(file)
             writer.writerow(HEAD)
             for campaign, fit in fits:
-                calls = campaign.calls["round_trip"]
+                calls = campaign.without_clock().calls["round_trip"]
                 series = by_size(calls.sizes, calls.seconds)
                 measured, fitted = series.seconds / 2, fit.one_way_s(series.sizes)
                 columns = (series.sizes, series.repetitions, measured, fitted, fitted / measured - 1)

@@ -55,7 +55,9 @@ def check(platform: str, data: tuple[Path, ...], **options) -> None:
     from hopcast.calibrate.series import by_size
 
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
-    chosen = campaigns.choose(found, options["campaign"], ", ".join(str(part) for part in data))
+    chosen = campaigns.choose(
+        found, options["campaign"], ", ".join(str(part) for part in data)
+    ).without_clock()
     if "round_trip" not in chosen.calls:
         raise InputError(f"campaign '{chosen.name}': no ping-pongs to compare with")
     calls = chosen.calls["round_trip"]

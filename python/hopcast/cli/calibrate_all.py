@@ -40,6 +40,12 @@ _PARTNERS = {"network": "other-host", "loopback": "same-host"}
     "--processes", type=click.IntRange(1), default=2, show_default=True, help="Processes of a host."
 )
 @click.option(
+    "--noise/--no-noise",
+    default=False,
+    show_default=True,
+    help="Give the platform the modes of single calls, so that each run draws from them.",
+)
+@click.option(
     "--background",
     type=click.Choice(["none", "kernel", "probe", "both"]),
     default="none",
@@ -165,7 +171,7 @@ def _fit(folders: list[Path], out: Path, limits: list[str | None], library: str,
         folders,
         out / f"{name}.toml",
         {
-            **{key: options[key] for key in ("flop_rate", "hosts", "processes", "link_bandwidth")},
+            **{key: options[key] for key in ("flop_rate", "hosts", "processes", "link_bandwidth", "noise")},
             **{"campaign": None, "memory": None, "breakpoints": "auto", "unit_bytes": 1.0, "one_way": False},
             "eager_limit": limits[0],
             "memory_eager_limit": limits[1] if len(limits) > 1 else None,

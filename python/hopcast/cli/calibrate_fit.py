@@ -59,6 +59,12 @@ ONE_WAY = click.option("--one-way", is_flag=True, help="Ping-pongs of a table ar
     help="Table of the modes of single calls by kind and regime, CSV.",
 )
 @click.option(
+    "--noise/--no-noise",
+    default=False,
+    show_default=True,
+    help="Give the platform the modes of single calls, so that each run draws from them.",
+)
+@click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
@@ -98,17 +104,19 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
         bandwidth_Bps=nominal,
         library=options["library"],
     )
+    fits = [(chosen, fitted)]
+    if within is not None and memory is not None:
+        fits.append((within, memory))
     try:
-        out.write_text(platform_file.text(fitted, machine, memory))
+        out.write_text(
+            platform_file.text(fitted, machine, memory, modes.noise(fits) if options["noise"] else {})
+        )
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     core.platform_text(str(out), (), True)
     for part in (fitted, memory):
         if part is not None:
             _show_fit(part)
-    fits = [(chosen, fitted)]
-    if within is not None and memory is not None:
-        fits.append((within, memory))
     for name, writer in (("residuals", residuals), ("modes", modes)):
         if options[name] is not None:
             writer.write(options[name], fits)
