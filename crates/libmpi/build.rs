@@ -72,7 +72,10 @@ impl<'a> Function<'a> {
         let does = self.does;
         let arguments: Vec<_> = self.parameters.iter().map(|parameter| rust(parameter)).collect();
         let list = arguments.iter().map(|(name, kind)| format!("{name}: {kind}, ")).collect::<String>();
-        let passed = arguments.iter().map(|(name, _)| format!(", {name}.into()")).collect::<String>();
+        let passed = arguments
+            .iter()
+            .map(|(name, _)| format!(", FromProgram::from_program({name})"))
+            .collect::<String>();
         let returns = rust(&format!("{} value", self.returns)).1;
         let checks = self.parameters.iter().filter(|parameter| self.wants_place(parameter));
         let checks = checks.map(|parameter| {

@@ -4,70 +4,85 @@
 
 use std::ffi::{c_int, c_void};
 
+use super::pointers::{FromProgram, InList, InOutPtr, OutPtr};
 use super::status::Status;
 
 /// A list of numbers of the program: `const int[]`, or `const MPI_Count[]` in large-count functions.
 #[derive(Debug, Clone, Copy)]
-pub enum Numbers {
+pub enum Numbers<'a> {
     /// List of `int`.
-    Short(*const i32),
+    Short(InList<'a, i32>),
     /// List of `MPI_Count`, or `MPI_Aint`.
-    Long(*const i64),
+    Long(InList<'a, i64>),
 }
 
-impl Numbers {
-    /// Number `index`.
-    ///
-    /// # Safety
-    /// The program's list has more than `index` numbers.
-    pub unsafe fn get(self, index: usize) -> i64 {
-        // SAFETY: the caller says so.
-        unsafe {
-            match self {
-                Numbers::Short(list) => i64::from(*list.add(index)),
-                Numbers::Long(list) => *list.add(index),
-            }
+impl<'a> Numbers<'a> {
+    /// Number `index`, below the length that the standard gives the list.
+    #[inline]
+    pub fn get(self, index: usize) -> i64 {
+        match self {
+            Numbers::Short(list) => i64::from(list.get(index)),
+            Numbers::Long(list) => list.get(index),
         }
+    }
+
+    /// All `count` numbers: the length that the standard gives the list.
+    pub fn values(self, count: usize) -> impl ExactSizeIterator<Item = i64> + Clone + 'a {
+        (0..count).map(move |index| self.get(index))
     }
 }
 
 /// Place at which the program wants a number: `int *` or `MPI_Count *`.
-#[derive(Debug, Clone, Copy)]
-pub enum NumberOut {
+#[derive(Debug)]
+pub enum NumberOut<'a> {
     /// An `int`.
-    Short(*mut i32),
+    Short(OutPtr<'a, i32>),
     /// An `MPI_Count`.
-    Long(*mut i64),
+    Long(OutPtr<'a, i64>),
 }
 
-impl NumberOut {
+impl NumberOut<'_> {
+    /// Writes it; what does not fit into an `int` is MPI_UNDEFINED.
+    #[inline]
+    pub fn set(self, value: i64) {
+        match self {
+            NumberOut::Short(place) => place.set(short(value)),
+            NumberOut::Long(place) => place.set(value),
+        }
+    }
+}
+
+/// Number of the program that a function changes: `int *` or `MPI_Count *`.
+#[derive(Debug)]
+pub enum NumberInOut<'a> {
+    /// An `int`.
+    Short(InOutPtr<'a, i32>),
+    /// An `MPI_Count`.
+    Long(InOutPtr<'a, i64>),
+}
+
+impl NumberInOut<'_> {
     /// Number that is there.
-    ///
-    /// # Safety
-    /// The pointer is the program's place for it.
-    pub unsafe fn get(self) -> i64 {
-        // SAFETY: the caller says so.
-        unsafe {
-            match self {
-                NumberOut::Short(place) => i64::from(*place),
-                NumberOut::Long(place) => *place,
-            }
+    #[inline]
+    pub fn get(&self) -> i64 {
+        match self {
+            NumberInOut::Short(place) => i64::from(**place),
+            NumberInOut::Long(place) => **place,
         }
     }
 
     /// Writes it; what does not fit into an `int` is MPI_UNDEFINED.
-    ///
-    /// # Safety
-    /// The pointer is the program's place for it.
-    pub unsafe fn set(self, value: i64) {
-        // SAFETY: the caller says so.
-        unsafe {
-            match self {
-                NumberOut::Short(place) => *place = i32::try_from(value).unwrap_or(super::UNDEFINED),
-                NumberOut::Long(place) => *place = value,
-            }
+    #[inline]
+    pub fn set(self, value: i64) {
+        match self {
+            NumberInOut::Short(mut place) => *place = short(value),
+            NumberInOut::Long(mut place) => *place = value,
         }
     }
+}
+
+fn short(value: i64) -> i32 {
+    i32::try_from(value).unwrap_or(super::UNDEFINED)
 }
 
 /// A number that a large-count function takes as `MPI_Count`, its twin as `int`.
@@ -137,9 +152,11 @@ impl<T> From<*mut T> for StatusPlace {
 
 macro_rules! conversions {
     ($($from:ty => $to:ident :: $variant:ident;)*) => {$(
-        impl From<$from> for $to {
-            fn from(value: $from) -> $to {
-                $to::$variant(value.cast())
+        impl FromProgram<$from> for $to<'_> {
+            #[inline]
+            unsafe fn from_program(value: $from) -> Self {
+                // SAFETY: the caller says so.
+                Self::$variant(unsafe { FromProgram::from_program(value.cast()) })
             }
         }
     )*};
@@ -152,4 +169,7 @@ conversions! {
     *mut i32 => NumberOut::Short;
     *mut i64 => NumberOut::Long;
     *mut isize => NumberOut::Long;
+    *mut i32 => NumberInOut::Short;
+    *mut i64 => NumberInOut::Long;
+    *mut isize => NumberInOut::Long;
 }

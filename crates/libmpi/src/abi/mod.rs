@@ -6,6 +6,7 @@
 pub mod arguments;
 pub mod error;
 pub mod handle;
+pub mod pointers;
 pub mod status;
 
 /// MPI_ANY_SOURCE.

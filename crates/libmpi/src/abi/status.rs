@@ -2,6 +2,7 @@
 
 use mpi::source;
 
+use super::pointers::OutPtr;
 use super::{ANY_SOURCE, ANY_TAG, PROC_NULL};
 
 /// As in `mpi.h`; `MPI_F_STATUS_SIZE` is its length in integers.
@@ -62,25 +63,14 @@ impl Status {
 
     /// Writes it to where the program wants it, leaving MPI_ERROR alone as the standard says for calls with
     /// one status; a null pointer (MPI_STATUS_IGNORE) wants none.
-    ///
-    /// # Safety
-    /// `place` is null or a status of the program.
-    pub unsafe fn write(&self, place: *mut Status) {
-        // SAFETY: the caller says so.
-        if let Some(status) = unsafe { place.as_mut() } {
-            *status = Status { error: status.error, ..*self };
-        }
+    #[inline]
+    pub fn write(&self, place: OutPtr<Status>) {
+        place.change(|status| *status = Status { error: status.error, ..*self });
     }
 
     /// Writes the empty status, of which MPI_ERROR is a part (MPI 5.0, 3.7.3).
-    ///
-    /// # Safety
-    /// As for [`Status::write`].
-    pub unsafe fn write_empty(place: *mut Status) {
-        // SAFETY: the caller says so.
-        if let Some(status) = unsafe { place.as_mut() } {
-            *status = Status::EMPTY;
-        }
+    pub fn write_empty(place: OutPtr<Status>) {
+        place.set(Status::EMPTY);
     }
 }
 

@@ -6,6 +6,7 @@ use std::ffi::{c_int, c_void};
 use super::{communicator, error, one_sided};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Object};
+use crate::abi::pointers::{InOutPtr, OutPtr};
 use crate::live::process::Process;
 use crate::objects::attribute::{Attribute, Keyval, Kind};
 use crate::translation::callbacks;
@@ -62,12 +63,11 @@ macro_rules! kinds {
     ($($(#[$doc:meta])* $create:ident $kind:ident;)*) => {$(
         $(#[$doc])*
         pub unsafe fn $create(
-            me: &Process, copy: *mut c_void, delete: *mut c_void, key: *mut c_int, state: *mut c_void,
+            me: &Process, copy: *mut c_void, delete: *mut c_void, key: OutPtr<c_int>, state: *mut c_void,
         ) -> Answer {
             let keyval = Keyval { kind: Kind::$kind, copy, delete, state, references: 1, freed: false };
             let place = me.objects.keyvals.borrow_mut().insert(keyval);
-            // SAFETY: as the contract of `call` says.
-            unsafe { *key = handle::number(place) as c_int };
+            key.set(handle::number(place) as c_int);
             Ok(())
         }
     )*};
@@ -83,9 +83,8 @@ kinds! {
 }
 
 /// MPI_Comm_free_keyval and its kin: attributes keep it alive.
-pub unsafe fn free_keyval(me: &Process, key: *mut c_int) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let key = unsafe { &mut *key };
+pub fn free_keyval(me: &Process, mut key: InOutPtr<c_int>) -> Answer {
+    let key = &mut *key;
     let freed = {
         let mut table = me.objects.keyvals.borrow_mut();
         let keyval = table.get_mut(*key as usize).ok_or_else(|| wrong_key(*key))?;
@@ -155,7 +154,7 @@ pub unsafe fn get_attr(
     object: Object,
     key: c_int,
     value: *mut c_void,
-    flag: *mut c_int,
+    flag: OutPtr<c_int>,
 ) -> Answer {
     let found = match object {
         Object::Comm(comm) if keys::ALL.contains(&key) => {
@@ -170,7 +169,7 @@ pub unsafe fn get_attr(
     };
     // SAFETY: as the contract of `call` says, `value` is where a pointer is wanted.
     unsafe {
-        *flag = c_int::from(found.is_some());
+        flag.set(c_int::from(found.is_some()));
         if let Some(found) = found {
             value.cast::<*mut c_void>().write(found);
         }
@@ -179,7 +178,7 @@ pub unsafe fn get_attr(
 }
 
 /// MPI_Comm_delete_attr, MPI_Attr_delete, MPI_Type_delete_attr, MPI_Win_delete_attr
-pub unsafe fn delete_attr(me: &Process, object: Object, key: c_int) -> Answer {
+pub fn delete_attr(me: &Process, object: Object, key: c_int) -> Answer {
     if keys::ALL.contains(&key) {
         return Err(Error::new(Class::KEYVAL, "a predefined attribute cannot be deleted").of(object));
     }

@@ -8,29 +8,26 @@ macro_rules! forms {
     ($($(#[$doc:meta])* $blocking:ident $immediate:ident $persistent:ident $prepare:ident
         on $comm:ident ($($name:ident: $kind:ty),* $(,)?);)*) => {$(
         $(#[$doc])*
-        pub unsafe fn $blocking(me: &Process, $($name: $kind),*) -> Answer {
-            // SAFETY: as the contract of `call` says.
-            unsafe { $prepare(me, $($name),*) }
+        pub fn $blocking(me: &Process, $($name: $kind),*) -> Answer {
+            $prepare(me, $($name),*)
                 .and_then(|call| call.block(me, $comm))
                 .map_err(|error| error.of($comm))
         }
 
         $(#[$doc])*
-        pub unsafe fn $immediate(me: &Process, $($name: $kind),*, request: *mut Request) -> Answer {
-            // SAFETY: as the contract of `call` says.
-            unsafe { $prepare(me, $($name),*).and_then(|call| call.begin(me, $comm, request)) }
+        pub fn $immediate(me: &Process, $($name: $kind),*, request: crate::abi::pointers::OutPtr<Request>) -> Answer {
+            $prepare(me, $($name),*).and_then(|call| call.begin(me, $comm, request))
                 .map_err(|error| error.of($comm))
         }
 
         $(#[$doc])*
-        pub unsafe fn $persistent(
+        pub fn $persistent(
             me: &Process,
             $($name: $kind),*,
             _hints: Info,
-            request: *mut Request,
+            request: crate::abi::pointers::OutPtr<Request>,
         ) -> Answer {
-            // SAFETY: as the contract of `call` says.
-            unsafe { $prepare(me, $($name),*).and_then(|call| call.keep(me, $comm, request)) }
+            $prepare(me, $($name),*).and_then(|call| call.keep(me, $comm, request))
                 .map_err(|error| error.of($comm))
         }
     )*};
@@ -49,7 +46,6 @@ pub use reducing::*;
 pub use rooted::*;
 
 use std::cell::Cell;
-use std::ffi::c_void;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -61,9 +57,9 @@ use mpi::operation::{self, Op, Start};
 use super::communicator::Communicator;
 use super::error;
 use super::request::{self, Pending};
-use crate::abi::IN_PLACE;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Errhandler, Object, Request};
+use crate::abi::pointers::{Address, OutPtr};
 use crate::data::meeting::{Given, Key, Open, Part};
 use crate::live::process::Process;
 
@@ -114,10 +110,7 @@ impl Call {
     }
 
     /// Begins it under a request.
-    ///
-    /// # Safety
-    /// `request` is where the program wants it.
-    unsafe fn begin(self, me: &Process, handle: Comm, request: *mut Request) -> Answer {
+    fn begin(self, me: &Process, handle: Comm, request: OutPtr<Request>) -> Answer {
         let (key, place) = (self.comm.next_collective(), self.comm.place as usize);
         let collective = Arc::new(self.collective);
         let others = put_down(me, &self.comm, key, (self.give)(), &collective, self.operator)?;
@@ -128,17 +121,13 @@ impl Call {
             taken.map_err(|error| error.of(handle))
         }));
         let begun = request::begin(me, pending, |start| Op::Collective(collective, start));
-        // SAFETY: the caller says so.
-        unsafe { *request = begun };
+        request.set(begun);
         Ok(())
     }
 
     /// Keeps it under a persistent request. Members may start theirs in any order: they meet by the order in
     /// which the requests were made.
-    ///
-    /// # Safety
-    /// As for `begin`.
-    unsafe fn keep(self, me: &Process, handle: Comm, request: *mut Request) -> Answer {
+    fn keep(self, me: &Process, handle: Comm, request: OutPtr<Request>) -> Answer {
         let Call { comm, collective, give, take, operator } = self;
         let (series, starts) = (comm.next_series(), Cell::new(0));
         let (collective, take) = (Arc::new(collective), Rc::new(take));
@@ -159,8 +148,7 @@ impl Call {
         let kept = request::keep(me, Pending::persistent_collective(Rc::new(again)));
         let number = operation::Request(handle::place(kept.0).expect("a request of ours"));
         me.perform(Op::Collective(told, Start::Persistent(number)), |_| ());
-        // SAFETY: the caller says so.
-        unsafe { *request = kept };
+        request.set(kept);
         Ok(())
     }
 }
@@ -238,12 +226,12 @@ fn equal(bytes: u64) -> Sizes {
     Sizes::Equal(Bytes(bytes))
 }
 
-fn in_place(buffer: *const c_void) -> bool {
-    buffer as usize == IN_PLACE
+fn in_place(buffer: Address) -> bool {
+    buffer.is_in_place()
 }
 
 /// Refuses MPI_IN_PLACE where the standard does not allow it.
-pub(super) fn not_in_place(buffer: *const c_void, what: &str) -> Answer {
+pub(super) fn not_in_place(buffer: Address, what: &str) -> Answer {
     if in_place(buffer) {
         return Err(Error::new(Class::BUFFER, format!("MPI_IN_PLACE is not allowed as {what}")));
     }
@@ -251,7 +239,7 @@ pub(super) fn not_in_place(buffer: *const c_void, what: &str) -> Answer {
 }
 
 /// Refuses what is to be put where it comes from (MPI 5.0, 6.2: buffers of one call do not overlap).
-pub(super) fn distinct(from: *const c_void, into: *const c_void, bytes: u64) -> Answer {
+pub(super) fn distinct(from: Address, into: Address, bytes: u64) -> Answer {
     if from == into && !from.is_null() && bytes > 0 {
         let reason = "the send buffer is the receive buffer: MPI_IN_PLACE says that";
         return Err(Error::new(Class::BUFFER, reason));

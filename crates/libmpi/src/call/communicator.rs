@@ -1,6 +1,6 @@
 //! Communicators: who is in them.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::c_int;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -12,6 +12,7 @@ use super::group::as_communicators;
 use super::info::write_name;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Object};
+use crate::abi::pointers::{InOutPtr, InText, OutPtr, OutText};
 use crate::abi::{IDENT, MAX_OBJECT_NAME, UNEQUAL};
 use crate::live::process::Process;
 pub use crate::objects::communicator::{Communicator, Created};
@@ -80,39 +81,35 @@ pub fn find_intra(me: &Process, comm: Comm) -> Answer<Rc<Communicator>> {
 }
 
 /// MPI_Comm_rank
-pub unsafe fn rank(me: &Process, comm: Comm, rank: *mut c_int) -> Answer {
+pub fn rank(me: &Process, comm: Comm, rank: OutPtr<c_int>) -> Answer {
     let found = find(me, comm)?;
-    // SAFETY: as this module's contract says.
-    unsafe { *rank = found.rank as c_int };
+    rank.set(found.rank as c_int);
     Ok(())
 }
 
 /// MPI_Comm_size
-pub unsafe fn size(me: &Process, comm: Comm, size: *mut c_int) -> Answer {
+pub fn size(me: &Process, comm: Comm, size: OutPtr<c_int>) -> Answer {
     let found = find(me, comm)?;
-    // SAFETY: as this module's contract says.
-    unsafe { *size = found.size as c_int };
+    size.set(found.size as c_int);
     Ok(())
 }
 
 /// MPI_Comm_remote_size
-pub unsafe fn remote_size(me: &Process, comm: Comm, size: *mut c_int) -> Answer {
+pub fn remote_size(me: &Process, comm: Comm, size: OutPtr<c_int>) -> Answer {
     let found = find_inter(me, comm)?;
-    // SAFETY: as this module's contract says.
-    unsafe { *size = found.peers as c_int };
+    size.set(found.peers as c_int);
     Ok(())
 }
 
 /// MPI_Comm_test_inter
-pub unsafe fn test_inter(me: &Process, comm: Comm, flag: *mut c_int) -> Answer {
+pub fn test_inter(me: &Process, comm: Comm, flag: OutPtr<c_int>) -> Answer {
     let found = find(me, comm)?;
-    // SAFETY: as this module's contract says.
-    unsafe { *flag = c_int::from(found.is_inter()) };
+    flag.set(c_int::from(found.is_inter()));
     Ok(())
 }
 
 /// MPI_Comm_compare
-pub unsafe fn compare(me: &Process, one: Comm, other: Comm, result: *mut c_int) -> Answer {
+pub fn compare(me: &Process, one: Comm, other: Comm, result: OutPtr<c_int>) -> Answer {
     let (first, second) = (find(me, one)?, find(me, other)?);
     let local = || first.group(me.rank).compare(&second.group(me.rank));
     let found = match (first.remote(), second.remote()) {
@@ -125,26 +122,21 @@ pub unsafe fn compare(me: &Process, one: Comm, other: Comm, result: *mut c_int) 
         },
         _ => UNEQUAL,
     };
-    // SAFETY: as this module's contract says.
-    unsafe { *result = found };
+    result.set(found);
     Ok(())
 }
 
 /// MPI_Comm_set_name
-pub unsafe fn set_name(me: &Process, comm: Comm, name: *const c_char) -> Answer {
+pub fn set_name(me: &Process, comm: Comm, name: InText) -> Answer {
     find(me, comm)?;
-    if name.is_null() {
-        return Err(Error::new(Class::ARG, "no name").of(comm));
-    }
-    // SAFETY: as this module's contract says, it is a C string.
-    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let name = name.bytes().ok_or_else(|| Error::new(Class::ARG, "no name").of(comm))?;
     let name = name[..name.len().min(MAX_OBJECT_NAME - 1)].to_vec();
     me.objects.on(comm.into(), |attached| attached.name = Some(name));
     Ok(())
 }
 
 /// MPI_Comm_get_name
-pub unsafe fn get_name(me: &Process, comm: Comm, name: *mut c_char, length: *mut c_int) -> Answer {
+pub fn get_name(me: &Process, comm: Comm, name: OutText, length: OutPtr<c_int>) -> Answer {
     if comm != Comm::NULL {
         find(me, comm)?;
     }
@@ -156,15 +148,13 @@ pub unsafe fn get_name(me: &Process, comm: Comm, name: *mut c_char, length: *mut
         (None, Comm::NULL) => b"MPI_COMM_NULL",
         (None, _) => b"",
     };
-    // SAFETY: as this module's contract says, there is room for as much as the standard names.
-    unsafe { write_name(text, name, length) };
+    write_name(text, name, length);
     Ok(())
 }
 
 /// MPI_Comm_free, MPI_Comm_disconnect: what is under way on it is completed.
-pub unsafe fn free(me: &Process, comm: *mut Comm) -> Answer {
-    // SAFETY: as this module's contract says.
-    let comm = unsafe { &mut *comm };
+pub fn free(me: &Process, mut comm: InOutPtr<Comm>) -> Answer {
+    let comm = &mut *comm;
     find(me, *comm)?;
     if matches!(*comm, Comm::WORLD | Comm::SELF) {
         return Err(Error::new(Class::COMM, "a predefined communicator cannot be freed").of(*comm));

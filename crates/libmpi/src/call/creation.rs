@@ -1,7 +1,7 @@
 //! Making communicators, of one group and of two.
 
 use std::cell::Cell;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use super::request::Pending;
 use super::{attribute, error, group};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Errhandler, Group as GroupHandle, Info, Object, Request};
+use crate::abi::pointers::{InText, OutPtr};
 use crate::abi::{COMM_TYPE, UNDEFINED};
 use crate::data::meeting::Given;
 use crate::live::process::Process;
 
 /// MPI_Comm_dup
-pub unsafe fn dup(me: &Process, comm: Comm, new: *mut Comm) -> Answer {
-    // SAFETY: as this module's contract says.
-    unsafe { dup_with_info(me, comm, Info::NULL, new) }
+pub fn dup(me: &Process, comm: Comm, new: OutPtr<Comm>) -> Answer {
+    dup_with_info(me, comm, Info::NULL, new)
 }
 
 /// MPI_Comm_dup_with_info
-pub unsafe fn dup_with_info(me: &Process, comm: Comm, hints: Info, new: *mut Comm) -> Answer {
+pub fn dup_with_info(me: &Process, comm: Comm, hints: Info, new: OutPtr<Comm>) -> Answer {
     info::hints(me, hints).map_err(|error| error.of(comm))?;
     let made = make(me, comm, NewComm::Dup)?;
     info::add_hints(me, made.into(), hints)?;
@@ -39,24 +39,22 @@ pub unsafe fn dup_with_info(me: &Process, comm: Comm, hints: Info, new: *mut Com
         communicator::give_back(me, made);
         return Err(error);
     }
-    // SAFETY: as this module's contract says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
 /// MPI_Comm_idup
-pub unsafe fn idup(me: &Process, comm: Comm, new: *mut Comm, request: *mut Request) -> Answer {
-    // SAFETY: as this module's contract says.
-    unsafe { idup_with_info(me, comm, Info::NULL, new, request) }
+pub fn idup(me: &Process, comm: Comm, new: OutPtr<Comm>, request: OutPtr<Request>) -> Answer {
+    idup_with_info(me, comm, Info::NULL, new, request)
 }
 
 /// MPI_Comm_idup_with_info: its handle is there at once, and is a communicator when the request is complete.
-pub unsafe fn idup_with_info(
+pub fn idup_with_info(
     me: &Process,
     comm: Comm,
     hints: Info,
-    new: *mut Comm,
-    request: *mut Request,
+    new: OutPtr<Comm>,
+    request: OutPtr<Request>,
 ) -> Answer {
     let old = find(me, comm)?;
     info::hints(me, hints).map_err(|error| error.of(comm))?;
@@ -83,35 +81,31 @@ pub unsafe fn idup_with_info(
     let place = me.requests.borrow_mut().insert(Pending::collective(Box::new(finish)));
     let op = Op::BeginNewComm(id, NewComm::Dup, mpi::operation::Request(place));
     number.set(me.perform(op, |done| done.matched));
-    // SAFETY: as this module's contract says.
-    unsafe {
-        *new = made;
-        *request = Request(handle::number(place));
-    }
+    new.set(made);
+    request.set(Request(handle::number(place)));
     Ok(())
 }
 
 /// MPI_Comm_split
-pub unsafe fn split(me: &Process, comm: Comm, colour: c_int, key: c_int, new: *mut Comm) -> Answer {
+pub fn split(me: &Process, comm: Comm, colour: c_int, key: c_int, new: OutPtr<Comm>) -> Answer {
     if colour < 0 && colour != UNDEFINED {
         let reason = format!("a colour of 0 or more, or MPI_UNDEFINED, not {colour}");
         return Err(Error::new(Class::ARG, reason).of(comm));
     }
     let colour = (colour != UNDEFINED).then_some(i64::from(colour));
     let made = make(me, comm, NewComm::Split { colour, key: key.into() })?;
-    // SAFETY: as this module's contract says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
 /// MPI_Comm_split_type: hosts, and where they have several, their sockets are the parts of the machine.
-pub unsafe fn split_type(
+pub fn split_type(
     me: &Process,
     comm: Comm,
     kind: c_int,
     key: c_int,
     hints: Info,
-    new: *mut Comm,
+    new: OutPtr<Comm>,
 ) -> Answer {
     let old = find(me, comm)?;
     let wanted = info::hints(me, hints).map_err(|error| error.of(comm))?;
@@ -162,8 +156,7 @@ pub unsafe fn split_type(
             said.0.iter().for_each(|(key, value)| pairs.set(key, value));
         }
     }
-    // SAFETY: as this module's contract says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
@@ -185,23 +178,16 @@ fn ranks_in(me: &Process, old: &Communicator, group: GroupHandle) -> Answer<Arc<
 }
 
 /// MPI_Comm_create
-pub unsafe fn create(me: &Process, comm: Comm, group: GroupHandle, new: *mut Comm) -> Answer {
+pub fn create(me: &Process, comm: Comm, group: GroupHandle, new: OutPtr<Comm>) -> Answer {
     let old = find(me, comm)?;
     let members = ranks_in(me, &old, group).map_err(|error| error.of(comm))?;
     let made = make(me, comm, NewComm::Create(members))?;
-    // SAFETY: as this module's contract says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
 /// MPI_Comm_create_group: only the members call.
-pub unsafe fn create_group(
-    me: &Process,
-    comm: Comm,
-    group: GroupHandle,
-    tag: c_int,
-    new: *mut Comm,
-) -> Answer {
+pub fn create_group(me: &Process, comm: Comm, group: GroupHandle, tag: c_int, new: OutPtr<Comm>) -> Answer {
     let old = find_intra(me, comm)?;
     let members = ranks_in(me, &old, group).map_err(|error| error.of(comm))?;
     let tag = checked_tag(tag).map_err(|error| error.of(comm))?;
@@ -210,8 +196,7 @@ pub unsafe fn create_group(
     } else {
         Comm::NULL
     };
-    // SAFETY: as this module's contract says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
@@ -220,41 +205,33 @@ fn checked_tag(tag: c_int) -> Answer<Tag> {
 }
 
 /// A tag for what is told apart by words.
-///
-/// # Safety
-/// It is a C string.
-unsafe fn tag_of(words: *const c_char) -> Answer<Tag> {
-    if words.is_null() {
-        return Err(Error::new(Class::ARG, "no tag"));
-    }
+fn tag_of(words: InText) -> Answer<Tag> {
+    let words = words.bytes().ok_or_else(|| Error::new(Class::ARG, "no tag"))?;
     let mut digest = Digest::default();
-    // SAFETY: the caller says so.
-    unsafe { CStr::from_ptr(words) }.to_bytes().iter().for_each(|byte| digest.fold(u64::from(*byte)));
+    words.iter().for_each(|byte| digest.fold(u64::from(*byte)));
     let value = digest.value();
     // Above what MPI_Comm_create_group takes.
     Ok(1 << 31 | (value ^ value >> 32) as u32)
 }
 
 /// MPI_Comm_create_from_group: only the members call, and MPI need not be initialised.
-pub unsafe fn create_from_group(
+pub fn create_from_group(
     me: &Process,
     group: GroupHandle,
-    words: *const c_char,
+    words: InText,
     hints: Info,
     handler: Errhandler,
-    new: *mut Comm,
+    new: OutPtr<Comm>,
 ) -> Answer {
     let members = group::find(me, group)?;
-    // SAFETY: as this module's contract says.
-    let tag = unsafe { tag_of(words) }?;
+    let tag = tag_of(words)?;
     info::hints(me, hints)?;
     let made = of_group(me, &members, tag)?;
     if made != Comm::NULL {
         info::add_hints(me, made.into(), hints)?;
         error::attach(me, made.into(), handler)?;
     }
-    // SAFETY: as this module's contract says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
@@ -266,14 +243,14 @@ fn of_group(me: &Process, members: &Group, tag: Tag) -> Answer<Comm> {
 }
 
 /// MPI_Intercomm_create: the leaders tell each other who is in their groups, and then their groups.
-pub unsafe fn intercomm_create(
+pub fn intercomm_create(
     me: &Process,
     local: Comm,
     leader: c_int,
     peers: Comm,
     remote_leader: c_int,
     tag: c_int,
-    new: *mut Comm,
+    new: OutPtr<Comm>,
 ) -> Answer {
     let old = find_intra(me, local)?;
     let leader = old.check_rank(leader, Class::RANK).map_err(|error| error.of(local))?;
@@ -289,26 +266,24 @@ pub unsafe fn intercomm_create(
     let remote = broadcast(me, &old, leader, told)?;
     let made = of_two(me, own, remote, tag).map_err(|error| error.of(local))?;
     error::inherit(me, local.into(), made.into());
-    // SAFETY: as this module's contract says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
 /// MPI_Intercomm_create_from_groups: the other group counts at the leader alone.
-pub unsafe fn intercomm_create_from_groups(
+pub fn intercomm_create_from_groups(
     me: &Process,
     local: GroupHandle,
     leader: c_int,
     remote: GroupHandle,
     remote_leader: c_int,
-    words: *const c_char,
+    words: InText,
     hints: Info,
     handler: Errhandler,
-    new: *mut Comm,
+    new: OutPtr<Comm>,
 ) -> Answer {
     let own = group::find(me, local)?;
-    // SAFETY: as this module's contract says.
-    let tag = unsafe { tag_of(words) }?;
+    let tag = tag_of(words)?;
     let pairs = info::hints(me, hints)?;
     let leader = u32::try_from(leader).ok().filter(|leader| *leader < own.size());
     let leader = leader.ok_or_else(|| Error::new(Class::ROOT, "the leader is not a rank of the group"))?;
@@ -327,8 +302,7 @@ pub unsafe fn intercomm_create_from_groups(
     let made = of_two(me, own, other, tag)?;
     info::keep_hints(me, made.into(), pairs);
     error::attach(me, made.into(), handler)?;
-    // SAFETY: as this module's contract says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
@@ -378,11 +352,10 @@ fn broadcast(me: &Process, comm: &Communicator, leader: u32, told: Option<Box<[u
 }
 
 /// MPI_Intercomm_merge
-pub unsafe fn intercomm_merge(me: &Process, comm: Comm, high: c_int, new: *mut Comm) -> Answer {
+pub fn intercomm_merge(me: &Process, comm: Comm, high: c_int, new: OutPtr<Comm>) -> Answer {
     find_inter(me, comm)?;
     let made = make(me, comm, NewComm::Merge { high: high != 0 })?;
-    // SAFETY: as this module's contract says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 

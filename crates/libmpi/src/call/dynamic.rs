@@ -7,6 +7,7 @@ use std::ffi::{c_char, c_int};
 use super::communicator;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Info};
+use crate::abi::pointers::{InList, InText, OutList, OutPtr, OutText};
 use crate::live::process::Process;
 
 fn refuse<T>(me: &Process, comm: Comm, class: Class, what: &str) -> Answer<T> {
@@ -15,30 +16,26 @@ fn refuse<T>(me: &Process, comm: Comm, class: Class, what: &str) -> Answer<T> {
 }
 
 /// MPI_Comm_get_parent: nobody has started this program.
-pub unsafe fn get_parent(_: &Process, parent: *mut Comm) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *parent = Comm::NULL };
+pub fn get_parent(_: &Process, parent: OutPtr<Comm>) -> Answer {
+    parent.set(Comm::NULL);
     Ok(())
 }
 
 /// MPI_Comm_spawn
 pub unsafe fn spawn(
     me: &Process,
-    _command: *const c_char,
+    _command: InText,
     _words: *mut *mut c_char,
     count: c_int,
     _hints: Info,
     _root: c_int,
     comm: Comm,
-    new: *mut Comm,
-    codes: *mut c_int,
+    new: OutPtr<Comm>,
+    codes: OutList<c_int>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        *new = Comm::NULL;
-        if !codes.is_null() {
-            (0..usize::try_from(count).unwrap_or(0)).for_each(|at| *codes.add(at) = Class::SPAWN.0);
-        }
+    new.set(Comm::NULL);
+    if !codes.is_null() {
+        (0..usize::try_from(count).unwrap_or(0)).for_each(|at| codes.at(at).set(Class::SPAWN.0));
     }
     refuse(me, comm, Class::SPAWN, "no processes can be started")
 }
@@ -49,76 +46,61 @@ pub unsafe fn spawn_multiple(
     count: c_int,
     _commands: *mut *mut c_char,
     _words: *mut *mut *mut c_char,
-    counts: *const c_int,
-    _hints: *const Info,
+    counts: InList<c_int>,
+    _hints: InList<Info>,
     _root: c_int,
     comm: Comm,
-    new: *mut Comm,
-    codes: *mut c_int,
+    new: OutPtr<Comm>,
+    codes: OutList<c_int>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        *new = Comm::NULL;
-        if !codes.is_null() && !counts.is_null() {
-            let all = (0..usize::try_from(count).unwrap_or(0)).map(|at| (*counts.add(at)).max(0) as usize);
-            (0..all.sum::<usize>()).for_each(|at| *codes.add(at) = Class::SPAWN.0);
-        }
+    new.set(Comm::NULL);
+    if !codes.is_null() && !counts.is_null() {
+        let all = (0..usize::try_from(count).unwrap_or(0)).map(|at| (counts.get(at)).max(0) as usize);
+        (0..all.sum::<usize>()).for_each(|at| codes.at(at).set(Class::SPAWN.0));
     }
     refuse(me, comm, Class::SPAWN, "no processes can be started")
 }
 
 /// MPI_Comm_accept, MPI_Comm_connect
-pub unsafe fn meet(
+pub fn meet(
     me: &Process,
-    _port: *const c_char,
+    _port: InText,
     _hints: Info,
     _root: c_int,
     comm: Comm,
-    new: *mut Comm,
+    new: OutPtr<Comm>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *new = Comm::NULL };
+    new.set(Comm::NULL);
     refuse(me, comm, Class::PORT, "no other program can be met")
 }
 
 /// MPI_Comm_join
-pub unsafe fn join(me: &Process, _file: c_int, new: *mut Comm) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *new = Comm::NULL };
+pub fn join(me: &Process, _file: c_int, new: OutPtr<Comm>) -> Answer {
+    new.set(Comm::NULL);
     refuse(me, Comm::SELF, Class::UNSUPPORTED_OPERATION, "no other program can be met")
 }
 
 /// MPI_Open_port
-pub unsafe fn open_port(me: &Process, _hints: Info, _port: *mut c_char) -> Answer {
+pub fn open_port(me: &Process, _hints: Info, _port: OutText) -> Answer {
     refuse(me, Comm::SELF, Class::UNSUPPORTED_OPERATION, "no other program can be met")
 }
 
 /// MPI_Close_port
-pub unsafe fn close_port(me: &Process, _port: *const c_char) -> Answer {
+pub fn close_port(me: &Process, _port: InText) -> Answer {
     refuse(me, Comm::SELF, Class::PORT, "no port is open")
 }
 
 /// MPI_Publish_name
-pub unsafe fn publish_name(
-    me: &Process,
-    _service: *const c_char,
-    _hints: Info,
-    _port: *const c_char,
-) -> Answer {
+pub fn publish_name(me: &Process, _service: InText, _hints: Info, _port: InText) -> Answer {
     refuse(me, Comm::SELF, Class::UNSUPPORTED_OPERATION, "no other program can be met")
 }
 
 /// MPI_Unpublish_name
-pub unsafe fn unpublish_name(
-    me: &Process,
-    _service: *const c_char,
-    _hints: Info,
-    _port: *const c_char,
-) -> Answer {
+pub fn unpublish_name(me: &Process, _service: InText, _hints: Info, _port: InText) -> Answer {
     refuse(me, Comm::SELF, Class::SERVICE, "no service is published")
 }
 
 /// MPI_Lookup_name
-pub unsafe fn lookup_name(me: &Process, _service: *const c_char, _hints: Info, _port: *mut c_char) -> Answer {
+pub fn lookup_name(me: &Process, _service: InText, _hints: Info, _port: OutText) -> Answer {
     refuse(me, Comm::SELF, Class::NAME, "no service is published")
 }

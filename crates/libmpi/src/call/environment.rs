@@ -12,6 +12,7 @@ use super::attribute;
 use super::info::{self, Pairs};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Info};
+use crate::abi::pointers::{InOutPtr, OutPtr, OutText};
 use crate::abi::{MAX_LIBRARY_VERSION_STRING, MAX_PROCESSOR_NAME, THREAD};
 use crate::live::process::{Phase, Process};
 use crate::process_view::identity::host_name;
@@ -19,7 +20,7 @@ use crate::process_view::rank::Rank as _;
 use crate::translation;
 
 /// MPI_Init
-pub unsafe fn init(me: &Process, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Answer {
+pub fn init(me: &Process, _argc: OutPtr<c_int>, _argv: InOutPtr<*mut *mut c_char>) -> Answer {
     if me.phase.get() != Phase::Before {
         return Err(Error::new(Class::OTHER, "MPI has been initialised before"));
     }
@@ -29,55 +30,48 @@ pub unsafe fn init(me: &Process, _argc: *mut c_int, _argv: *mut *mut *mut c_char
 }
 
 /// MPI_Init_thread: threads of a rank may compute, its main thread communicates.
-pub unsafe fn init_thread(
+pub fn init_thread(
     me: &Process,
-    argc: *mut c_int,
-    argv: *mut *mut *mut c_char,
+    argc: OutPtr<c_int>,
+    argv: InOutPtr<*mut *mut c_char>,
     required: c_int,
-    provided: *mut c_int,
+    provided: OutPtr<c_int>,
 ) -> Answer {
     if !THREAD.contains(&required) {
         return Err(Error::new(Class::ARG, format!("a level of thread support, not {required}")));
     }
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        init(me, argc, argv)?;
-        // A rank that is a process of its own may have threads that call one at a time.
-        me.level.set(required.min(THREAD[if me.shared.apart { 2 } else { 1 }]));
-        query_thread(me, provided)
-    }
+    init(me, argc, argv)?;
+    // A rank that is a process of its own may have threads that call one at a time.
+    me.level.set(required.min(THREAD[if me.shared.apart { 2 } else { 1 }]));
+    query_thread(me, provided)
 }
 
 /// MPI_Query_thread
-pub unsafe fn query_thread(me: &Process, provided: *mut c_int) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *provided = me.level.get() };
+pub fn query_thread(me: &Process, provided: OutPtr<c_int>) -> Answer {
+    provided.set(me.level.get());
     Ok(())
 }
 
 /// MPI_Is_thread_main
-pub unsafe fn is_thread_main(_: &Process, flag: *mut c_int) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *flag = 1 };
+pub fn is_thread_main(_: &Process, flag: OutPtr<c_int>) -> Answer {
+    flag.set(1);
     Ok(())
 }
 
 /// MPI_Initialized
-pub unsafe fn initialized(me: &Process, flag: *mut c_int) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *flag = c_int::from(me.phase.get() != Phase::Before) };
+pub fn initialized(me: &Process, flag: OutPtr<c_int>) -> Answer {
+    flag.set(c_int::from(me.phase.get() != Phase::Before));
     Ok(())
 }
 
 /// MPI_Finalized
-pub unsafe fn finalized(me: &Process, flag: *mut c_int) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *flag = c_int::from(me.phase.get() == Phase::Finalised) };
+pub fn finalized(me: &Process, flag: OutPtr<c_int>) -> Answer {
+    flag.set(c_int::from(me.phase.get() == Phase::Finalised));
     Ok(())
 }
 
 /// MPI_Finalize: all ranks wait for each other, as MPI libraries let them.
-pub unsafe fn finalize(me: &Process) -> Answer {
+pub fn finalize(me: &Process) -> Answer {
     if me.phase.get() != Phase::Initialised {
         return Err(Error::new(Class::OTHER, "MPI is not between MPI_Init and MPI_Finalize"));
     }
@@ -90,53 +84,51 @@ pub unsafe fn finalize(me: &Process) -> Answer {
 }
 
 /// MPI_Abort
-pub unsafe fn abort(me: &Process, _comm: Comm, code: c_int) -> Answer {
+pub fn abort(me: &Process, _comm: Comm, code: c_int) -> Answer {
     me.flush();
     me.end(Op::Abort(code))
 }
 
 /// MPI_Wtime: simulated time.
-pub unsafe fn wtime(me: &Process) -> f64 {
+pub fn wtime(me: &Process) -> f64 {
     me.look_at_clock().seconds()
 }
 
 /// MPI_Wtick: the simulator counts picoseconds.
-pub unsafe fn wtick(_: &Process) -> f64 {
+pub fn wtick(_: &Process) -> f64 {
     1e-12
 }
 
 /// MPI_Get_version
-pub unsafe fn get_version(_: &Process, version: *mut c_int, subversion: *mut c_int) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { (*version, *subversion) = (5, 0) };
+pub fn get_version(_: &Process, version: OutPtr<c_int>, subversion: OutPtr<c_int>) -> Answer {
+    version.set(5);
+    subversion.set(0);
     Ok(())
 }
 
 /// MPI_Get_library_version
-pub unsafe fn get_library_version(_: &Process, text: *mut c_char, length: *mut c_int) -> Answer {
+pub fn get_library_version(_: &Process, text: OutText, length: OutPtr<c_int>) -> Answer {
     let name = concat!("hopcast ", env!("CARGO_PKG_VERSION"), ", a simulated MPI 5.0");
-    // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
-    unsafe { write_text(name, MAX_LIBRARY_VERSION_STRING, text, length) };
+    write_text(name, MAX_LIBRARY_VERSION_STRING, text, length);
     Ok(())
 }
 
 /// MPI_Get_processor_name: the simulated host.
-pub unsafe fn get_processor_name(me: &Process, text: *mut c_char, length: *mut c_int) -> Answer {
+pub fn get_processor_name(me: &Process, text: OutText, length: OutPtr<c_int>) -> Answer {
     let name = host_name(me.host());
-    // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
-    unsafe { write_text(&name, MAX_PROCESSOR_NAME, text, length) };
+    write_text(&name, MAX_PROCESSOR_NAME, text, length);
     Ok(())
 }
 
 /// MPI_Abi_get_version
-pub unsafe fn abi_get_version(_: &Process, major: *mut c_int, minor: *mut c_int) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { (*major, *minor) = (1, 0) };
+pub fn abi_get_version(_: &Process, major: OutPtr<c_int>, minor: OutPtr<c_int>) -> Answer {
+    major.set(1);
+    minor.set(0);
     Ok(())
 }
 
 /// MPI_Abi_get_fortran_info: types of Fortran as GNU Fortran has them.
-pub unsafe fn abi_get_fortran_info(me: &Process, info: *mut Info) -> Answer {
+pub fn abi_get_fortran_info(me: &Process, info: OutPtr<Info>) -> Answer {
     const SIZES: [(&str, u32); 4] = [
         ("mpi_logical_size", 4),
         ("mpi_integer_size", 4),
@@ -173,8 +165,7 @@ pub unsafe fn abi_get_fortran_info(me: &Process, info: *mut Info) -> Answer {
         let is: &[u8] = if everywhere || !translation::is_spoken() { b"true" } else { b"false" };
         pairs.set(format!("mpi_{kind}_supported").as_bytes(), is);
     }
-    // SAFETY: as the contract of `call` says.
-    unsafe { *info = info::keep(me, pairs) };
+    info.set(info::keep(me, pairs));
     Ok(())
 }
 
@@ -184,7 +175,7 @@ pub unsafe fn abi_get_fortran_booleans(
     bytes: c_int,
     yes: *mut c_void,
     no: *mut c_void,
-    is_set: *mut c_int,
+    is_set: OutPtr<c_int>,
 ) -> Answer {
     let bytes = usize::try_from(bytes).ok().filter(|bytes| [1, 2, 4, 8, 16].contains(bytes));
     let bytes = bytes.ok_or_else(|| Error::new(Class::ARG, "not the size of a logical of Fortran"))?;
@@ -193,13 +184,13 @@ pub unsafe fn abi_get_fortran_booleans(
         ptr::write_bytes(yes.cast::<u8>(), 0, bytes);
         ptr::write_bytes(no.cast::<u8>(), 0, bytes);
         *yes.cast::<u8>() = 1;
-        *is_set = 1;
+        is_set.set(1);
     }
     Ok(())
 }
 
 /// MPI_Abi_set_fortran_info: they are set already.
-pub unsafe fn abi_set_fortran_info(_: &Process, _: Info) -> Answer {
+pub fn abi_set_fortran_info(_: &Process, _: Info) -> Answer {
     Err(Error::new(Class::ABI, "the types of Fortran are set"))
 }
 
@@ -230,20 +221,11 @@ pub unsafe fn free_mem(_: &Process, memory: *mut c_void) -> Answer {
 }
 
 /// MPI_Pcontrol: for tools, which hear it by their own function of this name.
-pub unsafe fn pcontrol(_: &Process, _level: c_int) -> Answer {
+pub fn pcontrol(_: &Process, _level: c_int) -> Answer {
     Ok(())
 }
 
 /// Writes a text with its end, no longer than `room` with it, and its length.
-///
-/// # Safety
-/// There is that much room at `text`, and a number is wanted at `length`.
-pub unsafe fn write_text(name: &str, room: usize, text: *mut c_char, length: *mut c_int) {
-    let count = name.len().min(room - 1);
-    // SAFETY: the caller says so.
-    unsafe {
-        ptr::copy_nonoverlapping(name.as_ptr(), text.cast(), count);
-        *text.add(count) = 0;
-        *length = count as c_int;
-    }
+pub fn write_text(name: &str, room: usize, text: OutText, length: OutPtr<c_int>) {
+    length.set(text.set(name.as_bytes(), room) as c_int);
 }

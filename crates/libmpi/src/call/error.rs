@@ -1,11 +1,12 @@
 //! Error handlers, codes and their texts.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 
 use super::environment::write_text;
 use super::{communicator, one_sided, session};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Errhandler, File, Object};
+use crate::abi::pointers::{InOutPtr, InText, OutPtr, OutText};
 use crate::abi::{LAST_CODE, MAX_ERROR_STRING};
 use crate::live::place;
 use crate::live::process::{Phase, Process};
@@ -147,7 +148,7 @@ pub fn inherit(me: &Process, from: Object, to: Object) {
 macro_rules! creations {
     ($($(#[$doc:meta])* $name:ident $kind:ident;)*) => {$(
         $(#[$doc])*
-        pub unsafe fn $name(me: &Process, function: *mut c_void, handler: *mut Errhandler) -> Answer {
+        pub unsafe fn $name(me: &Process, function: *mut c_void, handler: OutPtr<Errhandler>) -> Answer {
             // SAFETY: as the contract of `call` says.
             unsafe { create(me, Kind::$kind, function, handler) }
         }
@@ -165,34 +166,32 @@ creations! {
     session_create_errhandler Session;
 }
 
-unsafe fn create(me: &Process, kind: Kind, function: *mut c_void, handler: *mut Errhandler) -> Answer {
+unsafe fn create(me: &Process, kind: Kind, function: *mut c_void, handler: OutPtr<Errhandler>) -> Answer {
     if function.is_null() {
         return Err(Error::new(Class::ARG, "no function that handles errors"));
     }
     let place = me.objects.handlers.borrow_mut().insert(Handler { kind, function, references: 1 });
-    // SAFETY: as the contract of `call` says.
-    unsafe { *handler = Errhandler(handle::number(place)) };
+    handler.set(Errhandler(handle::number(place)));
     Ok(())
 }
 
 /// MPI_Comm_set_errhandler, and those of windows, files and sessions.
-pub unsafe fn set_errhandler(me: &Process, object: Object, handler: Errhandler) -> Answer {
+pub fn set_errhandler(me: &Process, object: Object, handler: Errhandler) -> Answer {
     exists(me, object)?;
     attach(me, object, handler)
 }
 
 /// MPI_Comm_get_errhandler, and those of windows, files and sessions.
-pub unsafe fn get_errhandler(me: &Process, object: Object, handler: *mut Errhandler) -> Answer {
+pub fn get_errhandler(me: &Process, object: Object, handler: OutPtr<Errhandler>) -> Answer {
     exists(me, object)?;
     let found = effective(me, object);
     retain(me, found);
-    // SAFETY: as the contract of `call` says.
-    unsafe { *handler = found };
+    handler.set(found);
     Ok(())
 }
 
 /// MPI_Comm_call_errhandler, and those of windows, files and sessions.
-pub unsafe fn call_errhandler(me: &Process, object: Object, code: c_int) -> Answer {
+pub fn call_errhandler(me: &Process, object: Object, code: c_int) -> Answer {
     exists(me, object)?;
     handle_error(me, Some(object), code, &|| {
         format!("the program has raised an error: {}", text_of(me, code))
@@ -201,9 +200,8 @@ pub unsafe fn call_errhandler(me: &Process, object: Object, code: c_int) -> Answ
 }
 
 /// MPI_Errhandler_free: the predefined ones stay, and others for as long as an object has them.
-pub unsafe fn errhandler_free(me: &Process, handler: *mut Errhandler) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let handler = unsafe { &mut *handler };
+pub fn errhandler_free(me: &Process, mut handler: InOutPtr<Errhandler>) -> Answer {
+    let handler = &mut *handler;
     let predefined = matches!(*handler, Errhandler::ARE_FATAL | Errhandler::RETURN | Errhandler::ABORT);
     if !predefined && me.objects.handlers.borrow().get(handler.0).is_none() {
         return Err(Error::new(Class::ERRHANDLER, format!("{:#x} is not an error handler", handler.0)));
@@ -246,57 +244,51 @@ fn text_of(me: &Process, code: c_int) -> String {
 }
 
 /// MPI_Error_string
-pub unsafe fn error_string(me: &Process, code: c_int, text: *mut c_char, length: *mut c_int) -> Answer {
+pub fn error_string(me: &Process, code: c_int, text: OutText, length: OutPtr<c_int>) -> Answer {
     if class_of(me, code).is_none() {
         return Err(Error::new(Class::ARG, format!("{code} is not an error code")));
     }
-    // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
-    unsafe { write_text(&text_of(me, code), MAX_ERROR_STRING, text, length) };
+    write_text(&text_of(me, code), MAX_ERROR_STRING, text, length);
     Ok(())
 }
 
 /// MPI_Error_class: codes are classes, but for those that the program has added.
-pub unsafe fn error_class(me: &Process, code: c_int, class: *mut c_int) -> Answer {
+pub fn error_class(me: &Process, code: c_int, class: OutPtr<c_int>) -> Answer {
     let found = class_of(me, code);
     let found = found.ok_or_else(|| Error::new(Class::ARG, format!("{code} is not an error code")))?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *class = found };
+    class.set(found);
     Ok(())
 }
 
 /// MPI_Add_error_class
-pub unsafe fn add_error_class(me: &Process, class: *mut c_int) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { add(me, None, class) };
+pub fn add_error_class(me: &Process, class: OutPtr<c_int>) -> Answer {
+    add(me, None, class);
     Ok(())
 }
 
 /// MPI_Add_error_code
-pub unsafe fn add_error_code(me: &Process, class: c_int, code: *mut c_int) -> Answer {
+pub fn add_error_code(me: &Process, class: c_int, code: OutPtr<c_int>) -> Answer {
     if class_of(me, class) != Some(class) {
         return Err(Error::new(Class::ARG, format!("{class} is not an error class")));
     }
-    // SAFETY: as the contract of `call` says.
-    unsafe { add(me, Some(class), code) };
+    add(me, Some(class), code);
     Ok(())
 }
 
-unsafe fn add(me: &Process, class: Option<c_int>, code: *mut c_int) {
+fn add(me: &Process, class: Option<c_int>, code: OutPtr<c_int>) {
     let added = me.objects.errors.borrow_mut().add(class);
     me.objects.last_code.set(added);
-    // SAFETY: as the contract of `call` says.
-    unsafe { *code = added };
+    code.set(added);
 }
 
 /// MPI_Add_error_string
-pub unsafe fn add_error_string(me: &Process, code: c_int, text: *const c_char) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
-    set_text(me, code, Some(text))
+pub fn add_error_string(me: &Process, code: c_int, text: InText) -> Answer {
+    let text = text.bytes().ok_or_else(|| Error::new(Class::ARG, "no text"))?;
+    set_text(me, code, Some(String::from_utf8_lossy(text).into_owned()))
 }
 
 /// MPI_Remove_error_string
-pub unsafe fn remove_error_string(me: &Process, code: c_int) -> Answer {
+pub fn remove_error_string(me: &Process, code: c_int) -> Answer {
     set_text(me, code, None)
 }
 
@@ -309,12 +301,12 @@ fn set_text(me: &Process, code: c_int, text: Option<String>) -> Answer {
 }
 
 /// MPI_Remove_error_class
-pub unsafe fn remove_error_class(me: &Process, class: c_int) -> Answer {
+pub fn remove_error_class(me: &Process, class: c_int) -> Answer {
     remove(me, class, false)
 }
 
 /// MPI_Remove_error_code
-pub unsafe fn remove_error_code(me: &Process, code: c_int) -> Answer {
+pub fn remove_error_code(me: &Process, code: c_int) -> Answer {
     remove(me, code, true)
 }
 

@@ -90,12 +90,13 @@ fn no_place(name: &str) -> Error {
 
 /// The exports.
 #[allow(missing_docs, clippy::missing_safety_doc, clippy::useless_conversion, clippy::too_many_arguments)]
-#[allow(clippy::undocumented_unsafe_blocks, clippy::unnecessary_cast)]
+#[allow(unused_unsafe, clippy::undocumented_unsafe_blocks, clippy::unnecessary_cast)]
 pub(crate) mod generated {
     use std::ffi::{c_char, c_int, c_void};
 
     use super::{enter, enter_at_any_time, no_place};
     use crate::abi::handle::*;
+    use crate::abi::pointers::FromProgram;
     use crate::abi::status::Status;
     use crate::call;
 

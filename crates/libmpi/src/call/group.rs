@@ -7,6 +7,7 @@ use mpi::group::{Comparison, Group};
 use super::communicator;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Group as Handle};
+use crate::abi::pointers::{InList, InOutPtr, OutList, OutPtr};
 use crate::abi::{CONGRUENT, IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL};
 use crate::live::process::Process;
 
@@ -32,25 +33,22 @@ pub fn keep(me: &Process, group: Group) -> Handle {
 }
 
 /// MPI_Comm_group
-pub unsafe fn comm_group(me: &Process, comm: Comm, group: *mut Handle) -> Answer {
+pub fn comm_group(me: &Process, comm: Comm, group: OutPtr<Handle>) -> Answer {
     let found = communicator::find(me, comm)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *group = keep(me, found.group(me.rank)) };
+    group.set(keep(me, found.group(me.rank)));
     Ok(())
 }
 
 /// MPI_Comm_remote_group
-pub unsafe fn comm_remote_group(me: &Process, comm: Comm, group: *mut Handle) -> Answer {
+pub fn comm_remote_group(me: &Process, comm: Comm, group: OutPtr<Handle>) -> Answer {
     let remote = communicator::find_inter(me, comm)?.remote();
-    // SAFETY: as the contract of `call` says.
-    unsafe { *group = keep(me, remote.expect("it has two groups")) };
+    group.set(keep(me, remote.expect("it has two groups")));
     Ok(())
 }
 
 /// MPI_Group_free
-pub unsafe fn free(me: &Process, group: *mut Handle) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let group = unsafe { &mut *group };
+pub fn free(me: &Process, mut group: InOutPtr<Handle>) -> Answer {
+    let group = &mut *group;
     find(me, *group)?;
     me.objects.groups.borrow_mut().remove(group.0);
     *group = Handle::NULL;
@@ -58,30 +56,27 @@ pub unsafe fn free(me: &Process, group: *mut Handle) -> Answer {
 }
 
 /// MPI_Group_size
-pub unsafe fn size(me: &Process, group: Handle, size: *mut c_int) -> Answer {
+pub fn size(me: &Process, group: Handle, size: OutPtr<c_int>) -> Answer {
     let found = find(me, group)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *size = found.size() as c_int };
+    size.set(found.size() as c_int);
     Ok(())
 }
 
 /// MPI_Group_rank
-pub unsafe fn rank(me: &Process, group: Handle, rank: *mut c_int) -> Answer {
+pub fn rank(me: &Process, group: Handle, rank: OutPtr<c_int>) -> Answer {
     let found = find(me, group)?.rank_of(me.rank);
-    // SAFETY: as the contract of `call` says.
-    unsafe { *rank = found.map_or(UNDEFINED, |rank| rank as c_int) };
+    rank.set(found.map_or(UNDEFINED, |rank| rank as c_int));
     Ok(())
 }
 
 /// MPI_Group_compare
-pub unsafe fn compare(me: &Process, one: Handle, other: Handle, result: *mut c_int) -> Answer {
+pub fn compare(me: &Process, one: Handle, other: Handle, result: OutPtr<c_int>) -> Answer {
     let found = match find(me, one)?.compare(&find(me, other)?) {
         Comparison::Identical => IDENT,
         Comparison::Similar => SIMILAR,
         Comparison::Unequal => UNEQUAL,
     };
-    // SAFETY: as the contract of `call` says.
-    unsafe { *result = found };
+    result.set(found);
     Ok(())
 }
 
@@ -95,13 +90,13 @@ pub fn as_communicators(compared: Comparison) -> c_int {
 }
 
 /// MPI_Group_translate_ranks
-pub unsafe fn translate_ranks(
+pub fn translate_ranks(
     me: &Process,
     from: Handle,
     count: c_int,
-    ranks: *const c_int,
+    ranks: InList<c_int>,
     to: Handle,
-    result: *mut c_int,
+    result: OutList<c_int>,
 ) -> Answer {
     let (from, to) = (find(me, from)?, find(me, to)?);
     let count = checked(count)?;
@@ -109,16 +104,13 @@ pub unsafe fn translate_ranks(
         return Err(Error::new(Class::ARG, "a null pointer for a list of ranks"));
     }
     for index in 0..count {
-        // SAFETY: as the contract of `call` says.
-        unsafe {
-            let rank = *ranks.add(index);
-            *result.add(index) = if rank == PROC_NULL {
-                PROC_NULL
-            } else {
-                let member = member(&from, rank)?;
-                to.rank_of(member).map_or(UNDEFINED, |rank| rank as c_int)
-            };
-        }
+        let rank = ranks.get(index);
+        result.at(index).set(if rank == PROC_NULL {
+            PROC_NULL
+        } else {
+            let member = member(&from, rank)?;
+            to.rank_of(member).map_or(UNDEFINED, |rank| rank as c_int)
+        });
     }
     Ok(())
 }
@@ -138,10 +130,9 @@ fn checked(count: c_int) -> Answer<usize> {
 macro_rules! sets {
     ($($(#[$doc:meta])* $name:ident $operation:ident;)*) => {$(
         $(#[$doc])*
-        pub unsafe fn $name(me: &Process, one: Handle, other: Handle, new: *mut Handle) -> Answer {
+        pub fn $name(me: &Process, one: Handle, other: Handle, new: OutPtr<Handle>) -> Answer {
             let made = find(me, one)?.$operation(&find(me, other)?);
-            // SAFETY: as the contract of `call` says.
-            unsafe { *new = keep(me, made) };
+            new.set(keep(me, made));
             Ok(())
         }
     )*};
@@ -160,16 +151,14 @@ macro_rules! lists {
     ($($(#[$doc:meta])* $name:ident $read:ident($kind:ty) $operation:ident;)*) => {$(
         $(#[$doc])*
         pub unsafe fn $name(
-            me: &Process, group: Handle, count: c_int, list: $kind, new: *mut Handle,
+            me: &Process, group: Handle, count: c_int, list: $kind, new: OutPtr<Handle>,
         ) -> Answer {
             let group = find(me, group)?;
-            // SAFETY: as the contract of `call` says.
-            let ranks = unsafe { $read(&group, checked(count)?, list.cast()) }?;
+            let ranks = $read(&group, checked(count)?, list)?;
             let made = group.$operation(&ranks).map_err(|rank| {
                 Error::new(Class::RANK, format!("rank {rank} is named twice"))
             })?;
-            // SAFETY: as the contract of `call` says.
-            unsafe { *new = keep(me, made) };
+            new.set(keep(me, made));
             Ok(())
         }
     )*};
@@ -177,30 +166,22 @@ macro_rules! lists {
 
 lists! {
     /// MPI_Group_incl
-    incl ranks(*const c_int) include;
+    incl ranks(InList<c_int>) include;
     /// MPI_Group_excl
-    excl ranks(*const c_int) exclude;
+    excl ranks(InList<c_int>) exclude;
     /// MPI_Group_range_incl
-    range_incl ranges(*mut *mut c_int) include_ranges;
+    range_incl ranges(InList<[c_int; 3]>) include_ranges;
     /// MPI_Group_range_excl
-    range_excl ranges(*mut *mut c_int) exclude_ranges;
+    range_excl ranges(InList<[c_int; 3]>) exclude_ranges;
 }
 
-unsafe fn ranks(group: &Group, count: usize, list: *const c_int) -> Answer<Vec<u32>> {
-    (0..count)
-        .map(|index| {
-            // SAFETY: as the contract of `call` says.
-            let rank = unsafe { *list.add(index) };
-            member(group, rank).map(|_| rank as u32)
-        })
-        .collect()
+fn ranks(group: &Group, count: usize, list: InList<c_int>) -> Answer<Vec<u32>> {
+    list.values(count).map(|rank| member(group, rank).map(|_| rank as u32)).collect()
 }
 
-unsafe fn ranges(group: &Group, count: usize, list: *const [c_int; 3]) -> Answer<Vec<(u32, u32, i32)>> {
-    (0..count)
-        .map(|index| {
-            // SAFETY: as the contract of `call` says.
-            let [first, last, stride] = unsafe { *list.add(index) };
+fn ranges(group: &Group, count: usize, list: InList<[c_int; 3]>) -> Answer<Vec<(u32, u32, i32)>> {
+    list.values(count)
+        .map(|[first, last, stride]| {
             if stride == 0 || (i64::from(last) - i64::from(first)) * i64::from(stride) < 0 {
                 let reason = format!("from {first} to {last} by {stride} is no range of ranks");
                 return Err(Error::new(Class::ARG, reason));

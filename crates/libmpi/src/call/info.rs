@@ -1,11 +1,11 @@
 //! Infos: keys and values, in the order in which they were set.
 
 use std::ffi::{CStr, c_char, c_int};
-use std::ptr;
 
 use super::environment::write_text;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Info, Object};
+use crate::abi::pointers::{InOutPtr, InText, OutPtr, OutText};
 use crate::abi::{MAX_INFO_KEY, MAX_INFO_VAL, THREAD};
 use crate::live::process::Process;
 pub use crate::objects::info::Pairs;
@@ -67,15 +67,8 @@ pub fn level_name(level: c_int) -> &'static str {
 }
 
 /// A key of the program.
-///
-/// # Safety
-/// It is null or a C string.
-unsafe fn key_of<'a>(key: *const c_char) -> Answer<&'a [u8]> {
-    if key.is_null() {
-        return Err(Error::new(Class::INFO_KEY, "no key"));
-    }
-    // SAFETY: the caller says so.
-    let key = unsafe { CStr::from_ptr(key) }.to_bytes();
+fn key_of(key: InText<'_>) -> Answer<&[u8]> {
+    let key = key.bytes().ok_or_else(|| Error::new(Class::INFO_KEY, "no key"))?;
     match key.len() {
         length if (1..MAX_INFO_KEY).contains(&length) => Ok(key),
         length => {
@@ -86,14 +79,13 @@ unsafe fn key_of<'a>(key: *const c_char) -> Answer<&'a [u8]> {
 }
 
 /// MPI_Info_create
-pub unsafe fn create(me: &Process, info: *mut Info) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *info = keep(me, Pairs::default()) };
+pub fn create(me: &Process, info: OutPtr<Info>) -> Answer {
+    info.set(keep(me, Pairs::default()));
     Ok(())
 }
 
 /// MPI_Info_create_env: as MPI_INFO_ENV, with this command line.
-pub unsafe fn create_env(me: &Process, count: c_int, words: *mut *mut c_char, info: *mut Info) -> Answer {
+pub unsafe fn create_env(me: &Process, count: c_int, words: *mut *mut c_char, info: OutPtr<Info>) -> Answer {
     let mut pairs = environment(me);
     // SAFETY: as the contract of `call` says, `words` is a command line.
     unsafe {
@@ -102,37 +94,30 @@ pub unsafe fn create_env(me: &Process, count: c_int, words: *mut *mut c_char, in
             pairs.set(b"command", word(0));
             pairs.set(b"argv", &(1..count as usize).map(word).collect::<Vec<_>>().join(&b' '));
         }
-        *info = keep(me, pairs);
+        info.set(keep(me, pairs));
     }
     Ok(())
 }
 
 /// MPI_Info_dup
-pub unsafe fn dup(me: &Process, info: Info, new: *mut Info) -> Answer {
+pub fn dup(me: &Process, info: Info, new: OutPtr<Info>) -> Answer {
     let pairs = read(me, info, Pairs::clone)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *new = keep(me, pairs) };
+    new.set(keep(me, pairs));
     Ok(())
 }
 
 /// MPI_Info_free
-pub unsafe fn free(me: &Process, info: *mut Info) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let info = unsafe { &mut *info };
+pub fn free(me: &Process, mut info: InOutPtr<Info>) -> Answer {
+    let info = &mut *info;
     me.objects.infos.borrow_mut().remove(info.0).ok_or_else(|| wrong(*info))?;
     *info = Info::NULL;
     Ok(())
 }
 
 /// MPI_Info_set
-pub unsafe fn set(me: &Process, info: Info, key: *const c_char, value: *const c_char) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let key = unsafe { key_of(key) }?;
-    if value.is_null() {
-        return Err(Error::new(Class::INFO_VALUE, "no value"));
-    }
-    // SAFETY: as the contract of `call` says.
-    let value = unsafe { CStr::from_ptr(value) }.to_bytes();
+pub fn set(me: &Process, info: Info, key: InText, value: InText) -> Answer {
+    let key = key_of(key)?;
+    let value = value.bytes().ok_or_else(|| Error::new(Class::INFO_VALUE, "no value"))?;
     if value.len() >= MAX_INFO_VAL {
         let (most, length) = (MAX_INFO_VAL - 1, value.len());
         return Err(Error::new(
@@ -144,9 +129,8 @@ pub unsafe fn set(me: &Process, info: Info, key: *const c_char, value: *const c_
 }
 
 /// MPI_Info_delete
-pub unsafe fn delete(me: &Process, info: Info, key: *const c_char) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let key = unsafe { key_of(key) }?;
+pub fn delete(me: &Process, info: Info, key: InText) -> Answer {
+    let key = key_of(key)?;
     let found = change(me, info, |pairs| {
         let before = pairs.0.len();
         pairs.0.retain(|pair| pair.0 != key);
@@ -157,111 +141,83 @@ pub unsafe fn delete(me: &Process, info: Info, key: *const c_char) -> Answer {
 }
 
 /// MPI_Info_get: no more than `room` characters of the value.
-pub unsafe fn get(
+pub fn get(
     me: &Process,
     info: Info,
-    key: *const c_char,
+    key: InText,
     room: c_int,
-    value: *mut c_char,
-    flag: *mut c_int,
+    value: OutText,
+    flag: OutPtr<c_int>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let key = unsafe { key_of(key) }?;
+    let key = key_of(key)?;
     let room = usize::try_from(room)
         .map_err(|_| Error::new(Class::ARG, format!("a length of 0 or more, not {room}")))?;
     let found = read(me, info, |pairs| pairs.get(key).map(<[u8]>::to_vec))?;
-    // SAFETY: as the contract of `call` says, there is room for that much and a zero.
-    unsafe {
-        *flag = c_int::from(found.is_some());
-        if let Some(found) = found {
-            write_bytes(&found, room + 1, value);
-        }
+    flag.set(c_int::from(found.is_some()));
+    if let Some(found) = found {
+        value.set(&found, room + 1);
     }
     Ok(())
 }
 
 /// MPI_Info_get_string: `length` says how much room there is, and is told how much is needed, both with a zero.
-pub unsafe fn get_string(
+pub fn get_string(
     me: &Process,
     info: Info,
-    key: *const c_char,
-    length: *mut c_int,
-    value: *mut c_char,
-    flag: *mut c_int,
+    key: InText,
+    mut length: InOutPtr<c_int>,
+    value: OutText,
+    flag: OutPtr<c_int>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let key = key_of(key)?;
-        let room = usize::try_from(*length)
-            .map_err(|_| Error::new(Class::ARG, format!("a length of 0 or more, not {}", *length)))?;
-        let found = read(me, info, |pairs| pairs.get(key).map(<[u8]>::to_vec))?;
-        *flag = c_int::from(found.is_some());
-        if let Some(found) = found {
-            write_bytes(&found, room, value);
-            *length = found.len() as c_int + 1;
-        }
+    let key = key_of(key)?;
+    let room = usize::try_from(*length)
+        .map_err(|_| Error::new(Class::ARG, format!("a length of 0 or more, not {}", *length)))?;
+    let found = read(me, info, |pairs| pairs.get(key).map(<[u8]>::to_vec))?;
+    flag.set(c_int::from(found.is_some()));
+    if let Some(found) = found {
+        value.set(&found, room);
+        *length = found.len() as c_int + 1;
     }
     Ok(())
 }
 
-/// As much as there is room for, with a zero; nothing where there is no room.
-///
-/// # Safety
-/// There is that much room at `place`.
-pub unsafe fn write_bytes(text: &[u8], room: usize, place: *mut c_char) {
-    if room == 0 {
-        return;
-    }
-    let count = text.len().min(room - 1);
-    // SAFETY: the caller says so.
-    unsafe {
-        ptr::copy_nonoverlapping(text.as_ptr(), place.cast(), count);
-        *place.add(count) = 0;
-    }
-}
-
 /// MPI_Info_get_valuelen
-pub unsafe fn get_valuelen(
+pub fn get_valuelen(
     me: &Process,
     info: Info,
-    key: *const c_char,
-    length: *mut c_int,
-    flag: *mut c_int,
+    key: InText,
+    length: OutPtr<c_int>,
+    flag: OutPtr<c_int>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let key = key_of(key)?;
-        let found = read(me, info, |pairs| pairs.get(key).map(<[u8]>::len))?;
-        *flag = c_int::from(found.is_some());
-        if let Some(found) = found {
-            *length = found as c_int;
-        }
+    let key = key_of(key)?;
+    let found = read(me, info, |pairs| pairs.get(key).map(<[u8]>::len))?;
+    flag.set(c_int::from(found.is_some()));
+    if let Some(found) = found {
+        length.set(found as c_int);
     }
     Ok(())
 }
 
 /// MPI_Info_get_nkeys
-pub unsafe fn get_nkeys(me: &Process, info: Info, count: *mut c_int) -> Answer {
+pub fn get_nkeys(me: &Process, info: Info, count: OutPtr<c_int>) -> Answer {
     let found = read(me, info, |pairs| pairs.0.len())?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *count = found as c_int };
+    count.set(found as c_int);
     Ok(())
 }
 
 /// MPI_Info_get_nthkey
-pub unsafe fn get_nthkey(me: &Process, info: Info, index: c_int, key: *mut c_char) -> Answer {
+pub fn get_nthkey(me: &Process, info: Info, index: c_int, key: OutText) -> Answer {
     let pairs = read(me, info, Pairs::clone)?;
     let found = usize::try_from(index).ok().and_then(|index| pairs.0.get(index));
     let found = found.ok_or_else(|| {
         Error::new(Class::ARG, format!("the number of a key from 0, below {}, not {index}", pairs.0.len()))
     })?;
-    // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
-    unsafe { write_bytes(&found.0, MAX_INFO_KEY, key) };
+    key.set(&found.0, MAX_INFO_KEY);
     Ok(())
 }
 
 /// MPI_Comm_set_info
-pub unsafe fn comm_set_info(me: &Process, comm: Comm, info: Info) -> Answer {
+pub fn comm_set_info(me: &Process, comm: Comm, info: Info) -> Answer {
     super::communicator::find(me, comm)?;
     if info == Info::NULL {
         return Err(wrong(info).of(comm));
@@ -270,10 +226,9 @@ pub unsafe fn comm_set_info(me: &Process, comm: Comm, info: Info) -> Answer {
 }
 
 /// MPI_Comm_get_info
-pub unsafe fn comm_get_info(me: &Process, comm: Comm, info: *mut Info) -> Answer {
+pub fn comm_get_info(me: &Process, comm: Comm, info: OutPtr<Info>) -> Answer {
     super::communicator::find(me, comm)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *info = hints_of(me, comm.into()) };
+    info.set(hints_of(me, comm.into()));
     Ok(())
 }
 
@@ -298,33 +253,27 @@ pub fn hints_of(me: &Process, object: Object) -> Info {
 }
 
 /// MPI_Get_hw_resource_info: every rank is on one host, and on one of its sockets, where it has several.
-pub unsafe fn get_hw_resource_info(me: &Process, info: *mut Info) -> Answer {
+pub fn get_hw_resource_info(me: &Process, info: OutPtr<Info>) -> Answer {
     let mut pairs = Pairs::default();
     pairs.set(super::communicator::HOST_RESOURCE, b"true");
     if me.shared.sockets > 1 {
         pairs.set(super::communicator::SOCKET_RESOURCE, b"true");
     }
-    // SAFETY: as the contract of `call` says.
-    unsafe { *info = keep(me, pairs) };
+    info.set(keep(me, pairs));
     Ok(())
 }
 
 /// MPI_Abi_get_info: the sizes of what the interface leaves open.
-pub unsafe fn abi_get_info(me: &Process, info: *mut Info) -> Answer {
+pub fn abi_get_info(me: &Process, info: OutPtr<Info>) -> Answer {
     let mut pairs = Pairs::default();
     for (key, bytes) in [("mpi_aint_size", 8), ("mpi_count_size", 8), ("mpi_offset_size", 8)] {
         pairs.set(key.as_bytes(), i32::to_string(&bytes).as_bytes());
     }
-    // SAFETY: as the contract of `call` says.
-    unsafe { *info = keep(me, pairs) };
+    info.set(keep(me, pairs));
     Ok(())
 }
 
 /// A name for an object, as the program reads it.
-///
-/// # Safety
-/// There is room for as much as the standard names.
-pub unsafe fn write_name(name: &[u8], text: *mut c_char, length: *mut c_int) {
-    // SAFETY: the caller says so.
-    unsafe { write_text(&String::from_utf8_lossy(name), crate::abi::MAX_OBJECT_NAME, text, length) };
+pub fn write_name(name: &[u8], text: OutText, length: OutPtr<c_int>) {
+    write_text(&String::from_utf8_lossy(name), crate::abi::MAX_OBJECT_NAME, text, length);
 }

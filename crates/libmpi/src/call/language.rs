@@ -12,12 +12,12 @@ use crate::abi::handle::Handle;
 use crate::live::process::Process;
 
 /// MPI_Comm_c2f, MPI_Comm_toint, and those of all other handles.
-pub unsafe fn to_number(_: &Process, handle: Handle) -> c_int {
+pub fn to_number(_: &Process, handle: Handle) -> c_int {
     handle.0 as c_int
 }
 
 /// MPI_Comm_f2c, MPI_Comm_fromint, and those of all other handles.
-pub unsafe fn from_number(_: &Process, number: c_int) -> Handle {
+pub fn from_number(_: &Process, number: c_int) -> Handle {
     Handle(number as usize)
 }
 
@@ -32,11 +32,11 @@ pub unsafe fn status(_: &Process, from: StatusPlace, to: StatusPlace) -> Answer 
 }
 
 /// MPI_Aint_add
-pub unsafe fn aint_add(_: &Process, base: isize, distance: isize) -> isize {
+pub fn aint_add(_: &Process, base: isize, distance: isize) -> isize {
     base.wrapping_add(distance)
 }
 
 /// MPI_Aint_diff
-pub unsafe fn aint_diff(_: &Process, one: isize, other: isize) -> isize {
+pub fn aint_diff(_: &Process, one: isize, other: isize) -> isize {
     one.wrapping_sub(other)
 }

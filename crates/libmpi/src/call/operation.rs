@@ -10,6 +10,7 @@ use super::collective;
 use super::datatype::{Made, truth};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Datatype, Op};
+use crate::abi::pointers::{Address, InOutPtr, OutPtr};
 use crate::data::datatype::{Layout, Room};
 use crate::data::operator::{self, Operator};
 use crate::live::process::Process;
@@ -17,14 +18,14 @@ use crate::objects::operation::{Function, Long, Operation, Short};
 use crate::translation::callbacks;
 
 /// MPI_Op_create
-pub unsafe fn op_create(me: &Process, function: *mut c_void, commutes: c_int, op: *mut Op) -> Answer {
+pub unsafe fn op_create(me: &Process, function: *mut c_void, commutes: c_int, op: OutPtr<Op>) -> Answer {
     there(function)?;
     // SAFETY: as the contract of `call` says: it is such a function.
     unsafe { keep(me, Function::Short(std::mem::transmute::<*mut c_void, Short>(function)), commutes, op) }
 }
 
 /// MPI_Op_create_c
-pub unsafe fn op_create_c(me: &Process, function: *mut c_void, commutes: c_int, op: *mut Op) -> Answer {
+pub unsafe fn op_create_c(me: &Process, function: *mut c_void, commutes: c_int, op: OutPtr<Op>) -> Answer {
     there(function)?;
     // SAFETY: as the contract of `call` says: it is such a function.
     unsafe { keep(me, Function::Long(std::mem::transmute::<*mut c_void, Long>(function)), commutes, op) }
@@ -34,17 +35,15 @@ fn there(function: *mut c_void) -> Answer {
     if function.is_null() { Err(Error::new(Class::ARG, "no function")) } else { Ok(()) }
 }
 
-unsafe fn keep(me: &Process, function: Function, commutes: c_int, op: *mut Op) -> Answer {
+fn keep(me: &Process, function: Function, commutes: c_int, op: OutPtr<Op>) -> Answer {
     let place = me.operations.borrow_mut().insert(Operation { function, commutes: commutes != 0 });
-    // SAFETY: as the contract of `call` says.
-    unsafe { *op = Op(handle::number(place)) };
+    op.set(Op(handle::number(place)));
     Ok(())
 }
 
 /// MPI_Op_free: reductions that have been begun with it go on.
-pub unsafe fn op_free(me: &Process, op: *mut Op) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let op = unsafe { &mut *op };
+pub fn op_free(me: &Process, mut op: InOutPtr<Op>) -> Answer {
+    let op = &mut *op;
     if me.operations.borrow_mut().remove(op.0).is_none() {
         return Err(Error::new(Class::OP, format!("{:#x} is not an operation that was made", op.0)));
     }
@@ -53,14 +52,13 @@ pub unsafe fn op_free(me: &Process, op: *mut Op) -> Answer {
 }
 
 /// MPI_Op_commutative
-pub unsafe fn op_commutative(me: &Process, op: Op, commutes: *mut c_int) -> Answer {
+pub fn op_commutative(me: &Process, op: Op, commutes: OutPtr<c_int>) -> Answer {
     let answer = match me.operations.borrow().get(op.0) {
         Some(made) => made.commutes,
         None if operator::is_predefined(op) => true,
         None => return Err(Error::new(Class::OP, format!("{:#x} is not an operation", op.0))),
     };
-    // SAFETY: as the contract of `call` says.
-    unsafe { *commutes = truth(answer) };
+    commutes.set(truth(answer));
     Ok(())
 }
 
@@ -151,8 +149,8 @@ impl Drop for Lent<'_> {
 /// MPI_Reduce_local
 pub unsafe fn reduce_local(
     me: &Process,
-    from: *const c_void,
-    into: *mut c_void,
+    from: Address,
+    into: Address,
     count: i64,
     datatype: Datatype,
     op: Op,
@@ -164,9 +162,9 @@ pub unsafe fn reduce_local(
     let operator = operator(me, op, datatype, &layout)?;
     // SAFETY: as the contract of `call` says.
     unsafe {
-        let mut total = layout.pack(from, count);
-        operator.combine(&mut total, &layout.pack(into, count));
-        layout.unpack(&total, into);
+        let mut total = layout.pack(from.pointer(), count);
+        operator.combine(&mut total, &layout.pack(into.pointer(), count));
+        layout.unpack(&total, into.pointer());
     }
     Ok(())
 }

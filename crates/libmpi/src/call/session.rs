@@ -1,14 +1,15 @@
 //! Sessions: MPI without MPI_Init, from named sets of processes.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::c_int;
 use std::rc::Rc;
 
 use mpi::group::Group;
 
-use super::info::{self, Pairs, level_name, write_bytes};
+use super::info::{self, Pairs, level_name};
 use super::{attribute, error, group, point_to_point};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Errhandler, Group as GroupHandle, Info, Object, Session as Handle};
+use crate::abi::pointers::{InOutPtr, InText, OutPtr, OutText};
 use crate::abi::{MAX_PSET_NAME, THREAD};
 use crate::live::process::Process;
 use crate::objects::session::Session;
@@ -29,7 +30,7 @@ pub fn find(me: &Process, session: Handle) -> Answer<Rc<Session>> {
 }
 
 /// MPI_Session_init
-pub unsafe fn init(me: &Process, hints: Info, handler: Errhandler, session: *mut Handle) -> Answer {
+pub fn init(me: &Process, hints: Info, handler: Errhandler, session: OutPtr<Handle>) -> Answer {
     let hints = info::hints(me, hints)?;
     let place = me.objects.sessions.borrow_mut().insert(Rc::new(Session { hints }));
     let made = Handle(handle::number(place));
@@ -38,15 +39,13 @@ pub unsafe fn init(me: &Process, hints: Info, handler: Errhandler, session: *mut
         return Err(Error { of: None, ..error });
     }
     me.shared.used.set(true);
-    // SAFETY: as the contract of `call` says.
-    unsafe { *session = made };
+    session.set(made);
     Ok(())
 }
 
 /// MPI_Session_finalize
-pub unsafe fn finalize(me: &Process, session: *mut Handle) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let session = unsafe { &mut *session };
+pub fn finalize(me: &Process, mut session: InOutPtr<Handle>) -> Answer {
+    let session = &mut *session;
     find(me, *session)?;
     point_to_point::release_session(me, *session);
     attribute::forget(me, Object::Session(*session))?;
@@ -56,53 +55,45 @@ pub unsafe fn finalize(me: &Process, session: *mut Handle) -> Answer {
 }
 
 /// MPI_Session_get_info
-pub unsafe fn get_info(me: &Process, session: Handle, info: *mut Info) -> Answer {
+pub fn get_info(me: &Process, session: Handle, info: OutPtr<Info>) -> Answer {
     let mut pairs = find(me, session)?.hints.clone();
     pairs.set(b"thread_level", level_name(THREAD[1]).as_bytes());
     pairs.set(b"mpi_memory_alloc_kinds", b"mpi,system");
-    // SAFETY: as the contract of `call` says.
-    unsafe { *info = info::keep(me, pairs) };
+    info.set(info::keep(me, pairs));
     Ok(())
 }
 
 /// MPI_Session_get_num_psets
-pub unsafe fn get_num_psets(me: &Process, session: Handle, _: Info, count: *mut c_int) -> Answer {
+pub fn get_num_psets(me: &Process, session: Handle, _: Info, count: OutPtr<c_int>) -> Answer {
     find(me, session)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *count = SETS.len() as c_int };
+    count.set(SETS.len() as c_int);
     Ok(())
 }
 
 /// MPI_Session_get_nth_pset: `length` says how much room there is, and is told how much is needed.
-pub unsafe fn get_nth_pset(
+pub fn get_nth_pset(
     me: &Process,
     session: Handle,
     _: Info,
     index: c_int,
-    length: *mut c_int,
-    name: *mut c_char,
+    mut length: InOutPtr<c_int>,
+    name: OutText,
 ) -> Answer {
     find(me, session)?;
     let set = usize::try_from(index).ok().and_then(|index| SETS.get(index)).ok_or_else(|| {
         let reason = format!("the number of a set of processes from 0, below {}, not {index}", SETS.len());
         Error::new(Class::ARG, reason).of(session)
     })?;
-    // SAFETY: as the contract of `call` says, there is as much room as `length` says.
-    unsafe {
-        write_bytes(set.as_bytes(), usize::try_from(*length).unwrap_or(0).min(MAX_PSET_NAME), name);
-        *length = set.len() as c_int + 1;
-    }
+    name.set(set.as_bytes(), usize::try_from(*length).unwrap_or(0).min(MAX_PSET_NAME));
+    *length = set.len() as c_int + 1;
     Ok(())
 }
 
 /// The members of a set.
-unsafe fn members(me: &Process, session: Handle, name: *const c_char) -> Answer<Group> {
+fn members(me: &Process, session: Handle, name: InText) -> Answer<Group> {
     find(me, session)?;
-    if name.is_null() {
-        return Err(Error::new(Class::ARG, "no name of a set of processes").of(session));
-    }
-    // SAFETY: as the contract of `call` says, it is a C string.
-    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    let missing = || Error::new(Class::ARG, "no name of a set of processes").of(session);
+    let name = String::from_utf8_lossy(name.bytes().ok_or_else(missing)?);
     let same = |set: &&str| set.eq_ignore_ascii_case(&name);
     match SETS.iter().position(same) {
         Some(0) => Ok(Group::world(me.shared.ranks)),
@@ -115,24 +106,15 @@ unsafe fn members(me: &Process, session: Handle, name: *const c_char) -> Answer<
 }
 
 /// MPI_Session_get_pset_info
-pub unsafe fn get_pset_info(me: &Process, session: Handle, name: *const c_char, info: *mut Info) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let mut pairs = Pairs::default();
-        pairs.set(b"mpi_size", members(me, session, name)?.size().to_string().as_bytes());
-        *info = info::keep(me, pairs);
-    }
+pub fn get_pset_info(me: &Process, session: Handle, name: InText, info: OutPtr<Info>) -> Answer {
+    let mut pairs = Pairs::default();
+    pairs.set(b"mpi_size", members(me, session, name)?.size().to_string().as_bytes());
+    info.set(info::keep(me, pairs));
     Ok(())
 }
 
 /// MPI_Group_from_session_pset
-pub unsafe fn group_from_pset(
-    me: &Process,
-    session: Handle,
-    name: *const c_char,
-    new: *mut GroupHandle,
-) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *new = group::keep(me, members(me, session, name)?) };
+pub fn group_from_pset(me: &Process, session: Handle, name: InText, new: OutPtr<GroupHandle>) -> Answer {
+    new.set(group::keep(me, members(me, session, name)?));
     Ok(())
 }

@@ -7,12 +7,12 @@ mod variables;
 
 pub use variables::*;
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 use super::export::Outcome;
-use super::info::write_bytes;
 use crate::abi::THREAD;
 use crate::abi::handle::{Datatype, Info};
+use crate::abi::pointers::{InOutPtr, InText, OutPtr, OutText};
 use crate::live::process::Process;
 use crate::objects::tool::Tools;
 
@@ -54,57 +54,33 @@ fn entry<T>(table: &[T], index: c_int) -> Told<&T> {
     usize::try_from(index).ok().and_then(|index| table.get(index)).ok_or(Code::INVALID_INDEX)
 }
 
-/// A text for a tool: `length` says how much room there is, and is told how much is needed, both with a zero.
-///
-/// # Safety
-/// As the contract of `call` says; either may be null.
-unsafe fn tell(text: &str, place: *mut c_char, length: *mut c_int) {
-    // SAFETY: the caller says so.
-    unsafe {
-        if length.is_null() {
-            return;
-        }
-        if !place.is_null() {
-            write_bytes(text.as_bytes(), usize::try_from(*length).unwrap_or(0), place);
-        }
-        *length = text.len() as c_int + 1;
+/// A text for a tool: `length` says how much room there is, and is told how much is needed, both with a zero. Either
+/// may be a null pointer.
+fn tell(text: &str, place: OutText, mut length: InOutPtr<c_int>) {
+    if length.is_null() {
+        return;
     }
-}
-
-/// Writes a number where one is wanted.
-///
-/// # Safety
-/// It is null or a place for it.
-unsafe fn put<T>(place: *mut T, value: T) {
     if !place.is_null() {
-        // SAFETY: the caller says so.
-        unsafe { place.write(value) };
+        place.set(text.as_bytes(), usize::try_from(*length).unwrap_or(0));
     }
+    *length = text.len() as c_int + 1;
 }
 
 /// The place of a name in a list.
-///
-/// # Safety
-/// It is null or a C string.
-unsafe fn place_of<'a>(mut names: impl Iterator<Item = &'a str>, name: *const c_char) -> Told<c_int> {
-    if name.is_null() {
-        return Err(Code::INVALID);
-    }
-    // SAFETY: the caller says so.
-    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+fn place_of<'a>(mut names: impl Iterator<Item = &'a str>, name: InText) -> Told<c_int> {
+    let name = name.bytes().ok_or(Code::INVALID)?;
     names.position(|one| one.as_bytes() == name).map(|place| place as c_int).ok_or(Code::INVALID_NAME)
 }
 
 /// MPI_T_init_thread
-pub unsafe fn init_thread(me: &Process, required: c_int, provided: *mut c_int) -> Told {
+pub fn init_thread(me: &Process, required: c_int, provided: OutPtr<c_int>) -> Told {
     me.objects.tools.borrow_mut().depth += 1;
-    // SAFETY: as the contract of `call` says.
-    unsafe { put(provided, required.min(THREAD[1])) };
+    provided.set(required.min(THREAD[1]));
     Ok(())
 }
 
 /// MPI_T_finalize
-pub unsafe fn finalize(me: &Process) -> Told {
+pub fn finalize(me: &Process) -> Told {
     ready(me)?;
     let mut tools = me.objects.tools.borrow_mut();
     tools.depth -= 1;
@@ -115,25 +91,25 @@ pub unsafe fn finalize(me: &Process) -> Told {
 }
 
 /// MPI_T_enum_get_info: no variable is one of several values.
-pub unsafe fn enum_get_info(
+pub fn enum_get_info(
     me: &Process,
     _: usize,
-    _count: *mut c_int,
-    _name: *mut c_char,
-    _length: *mut c_int,
+    _count: OutPtr<c_int>,
+    _name: OutText,
+    _length: OutPtr<c_int>,
 ) -> Told {
     ready(me)?;
     Err(Code::INVALID)
 }
 
 /// MPI_T_enum_get_item
-pub unsafe fn enum_get_item(
+pub fn enum_get_item(
     me: &Process,
     _: usize,
     _item: c_int,
-    _value: *mut c_int,
-    _name: *mut c_char,
-    _length: *mut c_int,
+    _value: OutPtr<c_int>,
+    _name: OutText,
+    _length: OutPtr<c_int>,
 ) -> Told {
     ready(me)?;
     Err(Code::INVALID_ITEM)
@@ -142,10 +118,9 @@ pub unsafe fn enum_get_item(
 macro_rules! none {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
-        pub unsafe fn $name(me: &Process, count: *mut c_int) -> Told {
+        pub fn $name(me: &Process, count: OutPtr<c_int>) -> Told {
             ready(me)?;
-            // SAFETY: as the contract of `call` says.
-            unsafe { put(count, 0) };
+            count.set(0);
             Ok(())
         }
     )*};
@@ -161,26 +136,26 @@ none! {
 }
 
 /// MPI_T_event_get_index
-pub unsafe fn event_get_index(me: &Process, name: *const c_char, _: *mut c_int) -> Told {
+pub fn event_get_index(me: &Process, name: InText, _: OutPtr<c_int>) -> Told {
     ready(me)?;
-    Err(if name.is_null() { Code::INVALID } else { Code::INVALID_NAME })
+    Err(if name.bytes().is_none() { Code::INVALID } else { Code::INVALID_NAME })
 }
 
 /// MPI_T_event_get_info
-pub unsafe fn event_get_info(
+pub fn event_get_info(
     me: &Process,
     _index: c_int,
-    _name: *mut c_char,
-    _name_length: *mut c_int,
-    _verbosity: *mut c_int,
-    _types: *mut Datatype,
-    _places: *mut isize,
-    _elements: *mut c_int,
-    _of: *mut usize,
-    _info: *mut Info,
-    _text: *mut c_char,
-    _text_length: *mut c_int,
-    _bind: *mut c_int,
+    _name: OutText,
+    _name_length: OutPtr<c_int>,
+    _verbosity: OutPtr<c_int>,
+    _types: OutPtr<Datatype>,
+    _places: OutPtr<isize>,
+    _elements: OutPtr<c_int>,
+    _of: OutPtr<usize>,
+    _info: OutPtr<Info>,
+    _text: OutText,
+    _text_length: OutPtr<c_int>,
+    _bind: OutPtr<c_int>,
 ) -> Told {
     ready(me)?;
     Err(Code::INVALID_INDEX)
@@ -192,7 +167,7 @@ pub unsafe fn event_handle_alloc(
     _index: c_int,
     _object: *mut c_void,
     _info: Info,
-    _handle: *mut usize,
+    _handle: OutPtr<usize>,
 ) -> Told {
     ready(me)?;
     Err(Code::INVALID_INDEX)

@@ -23,6 +23,7 @@ use super::communicator::{self, Communicator};
 use crate::abi::UNDEFINED;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Comm;
+use crate::abi::pointers::{OutList, OutPtr};
 use crate::live::process::Process;
 pub use crate::objects::topology::{Around, Topology};
 use crate::objects::topology::{Kind, Weights};
@@ -44,23 +45,10 @@ fn refused<T>(comm: Comm, class: Class, reason: impl Into<String>) -> Answer<T> 
     Err(Error::new(class, reason).of(comm))
 }
 
-/// A list of `int` of the program.
-///
-/// # Safety
-/// The list has so many.
-unsafe fn list(at: *const c_int, count: usize) -> Vec<c_int> {
-    // SAFETY: the caller says so.
-    (0..count).map(|index| unsafe { *at.add(index) }).collect()
-}
-
 /// Writes as many of these as the program has room for.
-///
-/// # Safety
-/// There is room for `most`.
-unsafe fn fill(at: *mut c_int, most: c_int, values: impl Iterator<Item = c_int>) {
+fn fill(at: OutList<c_int>, most: c_int, values: impl Iterator<Item = c_int>) {
     for (index, value) in values.take(usize::try_from(most).unwrap_or(0)).enumerate() {
-        // SAFETY: the caller says so.
-        unsafe { *at.add(index) = value };
+        at.at(index).set(value);
     }
 }
 
@@ -70,7 +58,7 @@ fn mapped(found: &Communicator, count: u32) -> c_int {
 }
 
 /// MPI_Topo_test
-pub unsafe fn topo_test(me: &Process, comm: Comm, status: *mut c_int) -> Answer {
+pub fn topo_test(me: &Process, comm: Comm, status: OutPtr<c_int>) -> Answer {
     let found = communicator::find(me, comm)?;
     let topology = found.topology.borrow().clone();
     let told = match topology.as_deref().map(|topology| &topology.kind) {
@@ -79,8 +67,7 @@ pub unsafe fn topo_test(me: &Process, comm: Comm, status: *mut c_int) -> Answer 
         Some(Kind::Distributed(_)) => STATUS[2],
         None => UNDEFINED,
     };
-    // SAFETY: as the contract of `call` says.
-    unsafe { *status = told };
+    status.set(told);
     Ok(())
 }
 

@@ -4,13 +4,12 @@
 //! operation is complete. If the message has met its receive by then, as a rendezvous has, its bytes have gone from
 //! the one memory to the other, in one copy; else they are packed then.
 
-use std::ffi::c_void;
-
 use mpi::operation::Data;
 
 use super::datatype::Layout;
 use super::folded;
 use super::touched::{Memory, Role, touching};
+use crate::abi::pointers::Address;
 use crate::fold;
 
 /// From here on contents are lent \[bytes\]: below, packing costs less than keeping the books.
@@ -23,7 +22,7 @@ const SHORT: usize = 48;
 #[derive(Debug, Clone)]
 pub struct Place {
     /// Address.
-    pub at: *mut c_void,
+    pub at: Address,
     /// Number of them.
     pub count: i64,
     /// Kind of each.
@@ -34,40 +33,35 @@ impl Place {
     /// Is it folded memory whose contents mean nothing?
     #[inline]
     pub fn is_lost(&self) -> bool {
-        fold::active() && folded::is_lost(&self.layout, self.at, self.count)
+        fold::active() && folded::is_lost(&self.layout, self.at.pointer(), self.count)
     }
 
     /// Puts contents there, as far as there is room.
-    ///
-    /// # Safety
-    /// The program gives it as a place to receive into.
-    pub unsafe fn put(&self, contents: &[u8]) {
+    pub fn put(&self, contents: &[u8]) {
         if self.is_lost() {
             return;
         }
         let room = self.layout.packed() * self.count.max(0) as usize;
-        // SAFETY: the caller says so; no more than there is room for.
-        unsafe { self.layout.unpack(&contents[..contents.len().min(room)], self.at) };
+        // SAFETY: the program vouches for that many values there (`Address`), and no more are written.
+        unsafe { self.layout.unpack(&contents[..contents.len().min(room)], self.at.pointer()) };
     }
 
     /// Copies the values to another place, as far as there is room.
-    ///
-    /// # Safety
-    /// The program gives the one to send from and the other to receive into.
-    pub unsafe fn copy(&self, to: &Place) {
+    pub fn copy(&self, to: &Place) {
         if to.is_lost() || self.is_lost() {
             return;
         }
-        // SAFETY: the caller says so.
+        let bytes = self.layout.size * self.count.max(0) as usize;
+        let room = to.layout.size * to.count.max(0) as usize;
+        let from = self.at.pointer();
+        // SAFETY: the program vouches for that many values at both (`Address`).
         unsafe {
-            let bytes = self.layout.size * self.count.max(0) as usize;
-            let room = to.layout.size * to.count.max(0) as usize;
             if self.layout.is_dense() {
-                to.put(std::slice::from_raw_parts(self.at.cast_const().cast(), bytes));
+                to.put(std::slice::from_raw_parts(from.cast_const().cast(), bytes));
             } else if to.layout.is_dense() && bytes <= room {
-                self.layout.pack_into(self.at, self.count, to.at.cast());
+                self.layout.pack_into(from, self.count, to.at.pointer().cast());
             } else {
-                to.put(&self.layout.pack(self.at, self.count));
+                to.put(&self.layout.pack(from, self.count));
             }
         }
     }
@@ -75,14 +69,10 @@ impl Place {
 
 impl Place {
     /// The same for a message of `sender` to `receiver`.
-    ///
-    /// # Safety
-    /// As for [`Place::copy`].
-    unsafe fn hand_over(&self, sender: u32, to: &Place, receiver: u32) {
+    fn hand_over(&self, sender: u32, to: &Place, receiver: u32) {
         let memory = Memory::of;
         let both = [memory(sender, Role::Send, self), memory(receiver, Role::Receive, to)].map(Some);
-        // SAFETY: the caller says so.
-        touching([both[0], both[1], None, None], || unsafe { self.copy(to) });
+        touching([both[0], both[1], None, None], || self.copy(to));
     }
 }
 
@@ -123,18 +113,15 @@ impl Parcels {
     }
 
     /// Keeps the contents of `count` values at `buffer` until their message has been received.
-    ///
-    /// # Safety
-    /// As for [`Layout::pack`].
-    pub unsafe fn pack(&mut self, layout: &Layout, buffer: *const c_void, count: i64) -> Data {
+    pub fn pack(&mut self, layout: &Layout, buffer: Address, count: i64) -> Data {
         let bytes = layout.size * count.max(0) as usize;
         if bytes == 0 || bytes > SHORT {
-            // SAFETY: the caller says so.
-            return self.keep(unsafe { layout.pack(buffer, count) });
+            // SAFETY: the program vouches for that many values there (`Address`).
+            return self.keep(unsafe { layout.pack(buffer.pointer(), count) });
         }
         let mut short = [0; SHORT];
-        // SAFETY: there is room; the caller says the rest.
-        unsafe { layout.pack_into(buffer, count, short.as_mut_ptr()) };
+        // SAFETY: there is room, and the program vouches for that many values there (`Address`).
+        unsafe { layout.pack_into(buffer.pointer(), count, short.as_mut_ptr()) };
         self.hold(Held { contents: Contents::Short(short, bytes as u8), holders: 1 })
     }
 
@@ -164,15 +151,12 @@ impl Parcels {
         }
     }
 
-    /// The sender may use the memory again that it has lent.
-    ///
-    /// # Safety
-    /// Until now it has not.
-    pub unsafe fn settle(&mut self, number: Data) {
+    /// The sender may use the memory again that it has lent: until now its operation has not been complete.
+    pub fn settle(&mut self, number: Data) {
         let held = &mut self.held[number as usize - 1];
         if let (Contents::Lent(place, _), 2) = (&held.contents, held.holders) {
-            // SAFETY: the caller says so.
-            held.contents = Contents::Own(unsafe { place.layout.pack(place.at, place.count) });
+            // SAFETY: the program vouches for that many values there until now (`Address`).
+            held.contents = Contents::Own(unsafe { place.layout.pack(place.at.pointer(), place.count) });
         }
         self.let_go(number);
     }
@@ -185,40 +169,31 @@ impl Parcels {
     }
 
     /// The message goes to that place of `receiver` for certain: if its contents are lent, they go there now.
-    ///
-    /// # Safety
-    /// The program gives it as a place to receive into.
-    pub unsafe fn land(&mut self, number: Data, to: &Place, receiver: u32) {
+    pub fn land(&mut self, number: Data, to: &Place, receiver: u32) {
         let Some(held) = (number as usize).checked_sub(1).and_then(|index| self.held.get_mut(index)) else {
             return;
         };
         if let Contents::Lent(place, sender) = &held.contents {
-            // SAFETY: the caller says so, and what is lent has not been settled.
-            unsafe { place.hand_over(*sender, to, receiver) };
+            place.hand_over(*sender, to, receiver);
             held.contents = Contents::Landed;
         }
     }
 
     /// Hands the contents of a message that `receiver` has received to that place.
-    ///
-    /// # Safety
-    /// The program gives it as a place to receive into.
-    pub unsafe fn take(&mut self, number: Data, to: &Place, receiver: u32) {
+    pub fn take(&mut self, number: Data, to: &Place, receiver: u32) {
         if number == 0 {
             return;
         }
-        // SAFETY: the caller says so, and what is lent has not been settled.
-        unsafe {
-            match &self.held[number as usize - 1].contents {
-                Contents::Own(contents) => to.put(contents),
-                Contents::Short(contents, bytes) => to.put(&contents[..usize::from(*bytes)]),
-                Contents::Pieces(pieces, bytes) => {
-                    let room = to.layout.size as u64 * to.count.max(0) as u64;
-                    folded::unpack(&to.layout, pieces, to.at, room.min(*bytes));
-                }
-                Contents::Lent(place, sender) => place.hand_over(*sender, to, receiver),
-                Contents::Landed => {}
+        match &self.held[number as usize - 1].contents {
+            Contents::Own(contents) => to.put(contents),
+            Contents::Short(contents, bytes) => to.put(&contents[..usize::from(*bytes)]),
+            Contents::Pieces(pieces, bytes) => {
+                let room = to.layout.size as u64 * to.count.max(0) as u64;
+                // SAFETY: the program vouches for that many values there (`Address`), and no more are written.
+                unsafe { folded::unpack(&to.layout, pieces, to.at.pointer(), room.min(*bytes)) };
             }
+            Contents::Lent(place, sender) => place.hand_over(*sender, to, receiver),
+            Contents::Landed => {}
         }
         self.let_go(number);
     }
@@ -260,12 +235,17 @@ impl Parcels {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::c_void;
+
     use super::*;
     use crate::abi::handle::Datatype;
+    use crate::abi::pointers::FromProgram;
 
     fn place(bytes: &mut [u8]) -> Place {
         let layout = Layout::of_predefined(Datatype::BYTE).unwrap();
-        Place { at: bytes.as_mut_ptr().cast(), count: bytes.len() as i64, layout }
+        // SAFETY: the test keeps the bytes until all is done.
+        let at = unsafe { Address::from_program(bytes.as_mut_ptr().cast::<c_void>()) };
+        Place { at, count: bytes.len() as i64, layout }
     }
 
     #[test]
@@ -285,19 +265,16 @@ mod tests {
             let (mut from, mut to) = ([1, 2, 3], [0; 2]);
             let mut parcels = Parcels::default();
             let number = parcels.lend(place(&mut from), 0);
-            // SAFETY: both live to the end of the loop.
-            unsafe {
-                if order == 0 {
-                    parcels.land(number, &place(&mut to), 1);
-                }
-                if order == 1 {
-                    parcels.take(number, &place(&mut to), 1);
-                }
-                parcels.settle(number);
-                from = [9; 3];
-                if order != 1 {
-                    parcels.take(number, &place(&mut to), 1);
-                }
+            if order == 0 {
+                parcels.land(number, &place(&mut to), 1);
+            }
+            if order == 1 {
+                parcels.take(number, &place(&mut to), 1);
+            }
+            parcels.settle(number);
+            from = [9; 3];
+            if order != 1 {
+                parcels.take(number, &place(&mut to), 1);
             }
             assert_eq!((to, from), ([1, 2], [9; 3]), "{order}");
             assert_eq!(parcels.keep(Box::new([7])), number);

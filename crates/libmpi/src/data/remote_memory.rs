@@ -57,7 +57,7 @@ impl Far {
         }
         let (begin, bytes) = layout.span(values);
         let room = Room::new(layout, values);
-        let there = at.wrapping_byte_offset(begin);
+        let there = at.pointer().wrapping_byte_offset(begin);
         let here = room.at.wrapping_byte_offset(begin);
         // SAFETY: the room is as long as what the values span, and they are all in it.
         unsafe {

@@ -46,7 +46,7 @@ impl Memory {
     /// That of `place`.
     pub fn of(rank: u32, role: Role, place: &Place) -> Memory {
         let (begin, bytes) = place.layout.span(usize::try_from(place.count).unwrap_or(0));
-        Memory { rank, role, at: (place.at as usize).wrapping_add_signed(begin), bytes }
+        Memory { rank, role, at: (place.at.pointer() as usize).wrapping_add_signed(begin), bytes }
     }
 
     /// Is it where an access to `address` has failed? No address is told of what no process can have.

@@ -153,10 +153,7 @@ impl Windows {
     }
 
     /// Applies an operation on memory of rank `target`; says which are to be answered now.
-    ///
-    /// # Safety
-    /// The program keeps to the standard: the memories are there.
-    pub unsafe fn apply(&mut self, number: Data, target: u32, answers: &mut Vec<Data>) {
+    pub fn apply(&mut self, number: Data, target: u32, answers: &mut Vec<Data>) {
         let (origin, action) = self.actions[number as usize].take().expect("an operation is applied once");
         // A lock that is not granted yet keeps its number.
         let granted = answers.len();
@@ -173,8 +170,7 @@ impl Windows {
                 lock.grant(answers);
             }
             data => {
-                // SAFETY: the caller says so.
-                touching(data.memories(origin, target), || unsafe { data.run() });
+                touching(data.memories(origin, target), || data.run());
                 answers.push(number);
             }
         }
@@ -187,9 +183,9 @@ fn is_lost(places: [Option<&Place>; 3]) -> bool {
     places.into_iter().flatten().any(Place::is_lost)
 }
 
-unsafe fn contents(place: &Place) -> Box<[u8]> {
-    // SAFETY: the caller says so.
-    unsafe { place.layout.pack(place.at, place.count) }
+fn contents(place: &Place) -> Box<[u8]> {
+    // SAFETY: the program vouches for that many values there (`Address`).
+    unsafe { place.layout.pack(place.at.pointer(), place.count) }
 }
 
 impl Action {
@@ -211,35 +207,31 @@ impl Action {
         }
     }
 
-    /// # Safety
-    /// The memories are there.
-    unsafe fn run(self) {
-        // SAFETY: the caller says so.
-        unsafe {
-            match self {
-                Action::Put(origin, target) => origin.copy(&target),
-                Action::Get(origin, target) => target.copy(&origin),
-                Action::Update { origin, result, target, .. }
-                    if is_lost([origin.as_ref(), result.as_ref(), Some(&target)]) => {}
-                Action::Update { origin, result, target, how } => {
-                    let given = origin.map(|origin| contents(&origin));
-                    if let Some(result) = result {
-                        result.put(&contents(&target));
-                    }
-                    let given = given.unwrap_or_default();
-                    how.apply(&given, target.at, &target.layout, target.count);
+    fn run(self) {
+        match self {
+            Action::Put(origin, target) => origin.copy(&target),
+            Action::Get(origin, target) => target.copy(&origin),
+            Action::Update { origin, result, target, .. }
+                if is_lost([origin.as_ref(), result.as_ref(), Some(&target)]) => {}
+            Action::Update { origin, result, target, how } => {
+                let given = origin.map(|origin| contents(&origin));
+                if let Some(result) = result {
+                    result.put(&contents(&target));
                 }
-                Action::Swap { origin, compare, result, target } => {
-                    let (new, old) = (contents(&origin), contents(&target));
-                    let equal = contents(&compare) == old;
-                    result.put(&old);
-                    if equal {
-                        target.put(&new);
-                    }
-                }
-                Action::Far(far) => far.run(),
-                Action::Lock(..) | Action::Unlock(..) => {}
+                let given = given.unwrap_or_default();
+                // SAFETY: as in `contents`.
+                unsafe { how.apply(&given, target.at.pointer(), &target.layout, target.count) };
             }
+            Action::Swap { origin, compare, result, target } => {
+                let (new, old) = (contents(&origin), contents(&target));
+                let equal = contents(&compare) == old;
+                result.put(&old);
+                if equal {
+                    target.put(&new);
+                }
+            }
+            Action::Far(far) => far.run(),
+            Action::Lock(..) | Action::Unlock(..) => {}
         }
     }
 }
@@ -271,8 +263,7 @@ mod tests {
         windows.join(key, 1, 0, Member::default());
         let mut now = |action| {
             let (mut answers, number) = (Vec::new(), windows.keep(0, action));
-            // SAFETY: locks touch no memory.
-            unsafe { windows.apply(number, 0, &mut answers) };
+            windows.apply(number, 0, &mut answers);
             (number, answers)
         };
         let (first, granted) = now(Action::Lock(key, 0, false));

@@ -319,8 +319,7 @@ impl Source for Live {
 
     fn access(&mut self, target: Rank, data: Data, answers: &mut Vec<Data>) {
         let shared = self.shared.clone();
-        // SAFETY: as the contract of `call` says, the memories of an operation that is under way are there.
-        self.attempt(target.0, || unsafe {
+        self.attempt(target.0, || {
             shared.windows.borrow_mut().apply(data, target.0, answers);
         });
     }

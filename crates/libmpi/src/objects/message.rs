@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use mpi::operation::{CommId, Peer};
 
 use crate::abi::handle::{Comm, Datatype};
+use crate::abi::pointers::Address;
 use crate::data::datatype::Layout;
 use crate::data::parcel::Place;
 
@@ -12,7 +13,7 @@ use crate::data::parcel::Place;
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing {
     /// From where.
-    pub buffer: *const c_void,
+    pub buffer: Address,
     /// Number of them.
     pub count: i64,
     /// Kind of each.
@@ -29,7 +30,7 @@ pub struct Outgoing {
 #[derive(Debug, Clone, Copy)]
 pub struct Incoming {
     /// Address to write to.
-    pub buffer: *mut c_void,
+    pub buffer: Address,
     /// Largest number of them.
     pub count: i64,
     /// Kind of each.

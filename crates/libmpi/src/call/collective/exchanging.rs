@@ -1,47 +1,46 @@
 //! Collectives of all with all that move values as they are.
 
-use std::ffi::c_void;
 use std::rc::Rc;
 
 use mpi::collective::{Kind, Sizes};
 
-use super::values::{Blocks, Values};
+use super::values::Blocks;
 use super::{Call, distinct, equal, in_place, not_in_place, of_others, others};
 use crate::abi::arguments::Numbers;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Datatype, Info, Request};
+use crate::abi::pointers::{Address, InList};
 use crate::call::communicator::{self, Communicator};
+use crate::call::user_buffer::UserBuffer;
 use crate::data::meeting::Given;
 use crate::live::process::Process;
 
-unsafe fn prepare_barrier(me: &Process, comm: Comm) -> Answer<Call> {
+fn prepare_barrier(me: &Process, comm: Comm) -> Answer<Call> {
     Ok(Call::new(Kind::Barrier, communicator::find(me, comm)?, equal(0)))
 }
 
 /// This rank gives `mine`, and takes what all give.
-fn gathered(call: Call, mine: Values, places: Blocks) -> Call {
-    // SAFETY: as the contract of `call` says.
-    let call = call.giving(move || Given::whole(unsafe { mine.pack() }));
+fn gathered(call: Call, mine: UserBuffer, places: Blocks) -> Call {
+    let call = call.giving(move || Given::whole(mine.pack()));
     let first = others(&call.comm).start;
-    // SAFETY: as the contract of `call` says.
-    call.taking(move |open| unsafe { places.put(open, first, 0) })
+    call.taking(move |open| places.put(open, first, 0))
 }
 
 /// Contribution of a member to an allgather: of one group, its own block may be in place already.
 fn given(
     me: &Process,
     comm: &Communicator,
-    (from, count, datatype): (*const c_void, i64, Datatype),
+    (from, count, datatype): (Address, i64, Datatype),
     places: &Blocks,
-) -> Answer<Values> {
+) -> Answer<UserBuffer> {
     if in_place(from) && !comm.is_inter() {
         return Ok(places.get(comm.rank as usize));
     }
     not_in_place(from, "the send buffer between two groups")?;
-    let mine = Values::new(me, from, count, datatype)?;
+    let mine = UserBuffer::new(me, from, count, datatype)?;
     if !comm.is_inter() {
-        distinct(from, places.get(0).at, mine.bytes())?;
-        distinct(from, places.get(comm.rank as usize).at, mine.bytes())?;
+        distinct(from, places.get(0).at(), mine.bytes())?;
+        distinct(from, places.get(comm.rank as usize).at(), mine.bytes())?;
     }
     Ok(mine)
 }
@@ -52,30 +51,30 @@ fn between(comm: &Communicator, sent: u64, places: &Blocks) -> Sizes {
     Sizes::Own { send, receive: of_others(comm, &places.lengths()) }
 }
 
-unsafe fn prepare_allgather(
+fn prepare_allgather(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_count: i64,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     count: i64,
     datatype: Datatype,
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
     not_in_place(into, "the receive buffer")?;
-    let places = Blocks::equal(Values::new(me, into, count, datatype)?, comm.peers as usize);
+    let places = Blocks::equal(UserBuffer::new(me, into, count, datatype)?, comm.peers as usize);
     let mine = given(me, &comm, (from, send_count, send_type), &places)?;
     let sizes = if comm.is_inter() { between(&comm, mine.bytes(), &places) } else { equal(mine.bytes()) };
     Ok(gathered(Call::new(Kind::Allgather, comm, sizes), mine, places))
 }
 
-unsafe fn prepare_allgatherv(
+fn prepare_allgatherv(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_count: i64,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     counts: Numbers,
     distances: Numbers,
     datatype: Datatype,
@@ -83,8 +82,7 @@ unsafe fn prepare_allgatherv(
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
     not_in_place(into, "the receive buffer")?;
-    // SAFETY: as the contract of `call` says.
-    let places = unsafe { Blocks::own(me, into, counts, distances, datatype, comm.peers as usize) }?;
+    let places = Blocks::own(me, into, counts, distances, datatype, comm.peers as usize)?;
     let mine = given(me, &comm, (from, send_count, send_type), &places)?;
     if comm.is_inter() {
         let sizes = between(&comm, mine.bytes(), &places);
@@ -101,18 +99,16 @@ unsafe fn prepare_allgatherv(
 /// This rank gives each member a block, and takes one of each.
 fn exchanged(call: Call, blocks: Blocks, places: Blocks) -> Call {
     let (rank, first) = (call.comm.rank as usize, others(&call.comm).start);
-    // SAFETY: as the contract of `call` says.
-    let call = call.giving(move || unsafe { blocks.pack() });
-    // SAFETY: as the contract of `call` says.
-    call.taking(move |open| unsafe { places.put(open, first, rank) })
+    let call = call.giving(move || blocks.pack());
+    call.taking(move |open| places.put(open, first, rank))
 }
 
-unsafe fn prepare_alltoall(
+fn prepare_alltoall(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_count: i64,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     count: i64,
     datatype: Datatype,
     comm: Comm,
@@ -120,9 +116,12 @@ unsafe fn prepare_alltoall(
     let comm = communicator::find(me, comm)?;
     not_in_place(into, "the receive buffer")?;
     let peers = comm.peers as usize;
-    let each = Values::new(me, into, count, datatype)?;
-    let sent =
-        if own_block(&comm, from)? { each.clone() } else { Values::new(me, from, send_count, send_type)? };
+    let each = UserBuffer::new(me, into, count, datatype)?;
+    let sent = if own_block(&comm, from)? {
+        each.clone()
+    } else {
+        UserBuffer::new(me, from, send_count, send_type)?
+    };
     distinct(from, into, sent.bytes())?;
     let (bytes, places) = (sent.bytes(), Blocks::equal(each, peers));
     let sizes = if comm.is_inter() { between(&comm, bytes, &places) } else { equal(bytes) };
@@ -130,7 +129,7 @@ unsafe fn prepare_alltoall(
 }
 
 /// True if what is sent lies where what comes will be: of one group alone.
-fn own_block(comm: &Communicator, from: *const c_void) -> Answer<bool> {
+fn own_block(comm: &Communicator, from: Address) -> Answer<bool> {
     if comm.is_inter() {
         not_in_place(from, "the send buffer between two groups")?;
     }
@@ -144,13 +143,13 @@ fn exchange(kind: Kind, comm: Rc<Communicator>, blocks: Option<Blocks>, places: 
     exchanged(Call::new(kind, comm, sizes), blocks, places)
 }
 
-unsafe fn prepare_alltoallv(
+fn prepare_alltoallv(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_counts: Numbers,
     send_distances: Numbers,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     counts: Numbers,
     distances: Numbers,
     datatype: Datatype,
@@ -159,40 +158,36 @@ unsafe fn prepare_alltoallv(
     let comm = communicator::find(me, comm)?;
     let peers = comm.peers as usize;
     not_in_place(into, "the receive buffer")?;
-    // SAFETY: as the contract of `call` says.
-    let places = unsafe { Blocks::own(me, into, counts, distances, datatype, peers) }?;
+    let places = Blocks::own(me, into, counts, distances, datatype, peers)?;
     let blocks = if own_block(&comm, from)? {
         None
     } else {
-        // SAFETY: as the contract of `call` says.
-        Some(unsafe { Blocks::own(me, from, send_counts, send_distances, send_type, peers) }?)
+        Some(Blocks::own(me, from, send_counts, send_distances, send_type, peers)?)
     };
     distinct(from, into, places.bytes())?;
     Ok(exchange(Kind::Alltoallv, comm, blocks, places))
 }
 
-unsafe fn prepare_alltoallw(
+fn prepare_alltoallw(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_counts: Numbers,
     send_distances: Numbers,
-    send_types: *const Datatype,
-    into: *mut c_void,
+    send_types: InList<Datatype>,
+    into: Address,
     counts: Numbers,
     distances: Numbers,
-    datatypes: *const Datatype,
+    datatypes: InList<Datatype>,
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
     let peers = comm.peers as usize;
     not_in_place(into, "the receive buffer")?;
-    // SAFETY: as the contract of `call` says.
-    let places = unsafe { Blocks::typed(me, into, counts, distances, datatypes, peers) }?;
+    let places = Blocks::typed(me, into, counts, distances, datatypes, peers)?;
     let blocks = if own_block(&comm, from)? {
         None
     } else {
-        // SAFETY: as the contract of `call` says.
-        Some(unsafe { Blocks::typed(me, from, send_counts, send_distances, send_types, peers) }?)
+        Some(Blocks::typed(me, from, send_counts, send_distances, send_types, peers)?)
     };
     distinct(from, into, places.bytes())?;
     Ok(exchange(Kind::Alltoallw, comm, blocks, places))
@@ -203,22 +198,22 @@ super::forms! {
     barrier ibarrier barrier_init prepare_barrier on comm (comm: Comm);
     /// MPI_Allgather
     allgather iallgather allgather_init prepare_allgather on comm (
-        from: *const c_void, send_count: i64, send_type: Datatype,
-        into: *mut c_void, count: i64, datatype: Datatype, comm: Comm);
+        from: Address, send_count: i64, send_type: Datatype,
+        into: Address, count: i64, datatype: Datatype, comm: Comm);
     /// MPI_Allgatherv
     allgatherv iallgatherv allgatherv_init prepare_allgatherv on comm (
-        from: *const c_void, send_count: i64, send_type: Datatype,
-        into: *mut c_void, counts: Numbers, distances: Numbers, datatype: Datatype, comm: Comm);
+        from: Address, send_count: i64, send_type: Datatype,
+        into: Address, counts: Numbers, distances: Numbers, datatype: Datatype, comm: Comm);
     /// MPI_Alltoall
     alltoall ialltoall alltoall_init prepare_alltoall on comm (
-        from: *const c_void, send_count: i64, send_type: Datatype,
-        into: *mut c_void, count: i64, datatype: Datatype, comm: Comm);
+        from: Address, send_count: i64, send_type: Datatype,
+        into: Address, count: i64, datatype: Datatype, comm: Comm);
     /// MPI_Alltoallv
     alltoallv ialltoallv alltoallv_init prepare_alltoallv on comm (
-        from: *const c_void, send_counts: Numbers, send_distances: Numbers, send_type: Datatype,
-        into: *mut c_void, counts: Numbers, distances: Numbers, datatype: Datatype, comm: Comm);
+        from: Address, send_counts: Numbers, send_distances: Numbers, send_type: Datatype,
+        into: Address, counts: Numbers, distances: Numbers, datatype: Datatype, comm: Comm);
     /// MPI_Alltoallw
     alltoallw ialltoallw alltoallw_init prepare_alltoallw on comm (
-        from: *const c_void, send_counts: Numbers, send_distances: Numbers, send_types: *const Datatype,
-        into: *mut c_void, counts: Numbers, distances: Numbers, datatypes: *const Datatype, comm: Comm);
+        from: Address, send_counts: Numbers, send_distances: Numbers, send_types: InList<Datatype>,
+        into: Address, counts: Numbers, distances: Numbers, datatypes: InList<Datatype>, comm: Comm);
 }

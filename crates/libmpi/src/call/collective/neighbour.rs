@@ -3,29 +3,25 @@
 //! A block is for one edge. Of a neighbour that is not there (beyond the border of a grid) nothing comes: its block
 //! stays as it is.
 
-use std::ffi::c_void;
 use std::rc::Rc;
 
 use mpi::cartesian::NOBODY;
 use mpi::collective::{Kind, Sizes};
 
-use super::values::{Blocks, Values};
+use super::values::Blocks;
 use super::{Call, equal, not_in_place};
 use crate::abi::arguments::Numbers;
 use crate::abi::error::Answer;
 use crate::abi::handle::{Comm, Datatype, Info, Request};
+use crate::abi::pointers::{Address, InList};
 use crate::call::communicator::Communicator;
 use crate::call::topology::{self, Around};
+use crate::call::user_buffer::UserBuffer;
 use crate::data::meeting::Given;
 use crate::live::process::Process;
 
 /// The communicator of a handle and this rank's neighbours.
-fn find(
-    me: &Process,
-    comm: Comm,
-    from: *const c_void,
-    into: *const c_void,
-) -> Answer<(Rc<Communicator>, Around)> {
+fn find(me: &Process, comm: Comm, from: Address, into: Address) -> Answer<(Rc<Communicator>, Around)> {
     let (found, topology) = topology::with_topology(me, comm)?;
     not_in_place(from, "the send buffer of a neighbourhood")?;
     not_in_place(into, "the receive buffer of a neighbourhood")?;
@@ -44,37 +40,35 @@ fn taken(call: Call, places: Blocks, around: Around, whole: bool) -> Call {
                 (false, usize::MAX) => &[],
                 (false, block) => open.block(*source as usize, block),
             };
-            // SAFETY: as the contract of `call` says.
-            unsafe { places.get(edge).put(contents, *source as usize) }
+            places.get(edge).put(contents, *source as usize)
         })
     })
 }
 
-unsafe fn prepare_neighbor_allgather(
+fn prepare_neighbor_allgather(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_count: i64,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     count: i64,
     datatype: Datatype,
     comm: Comm,
 ) -> Answer<Call> {
     let (comm, around) = find(me, comm, from, into)?;
-    let places = Blocks::equal(Values::new(me, into, count, datatype)?, around.neighbours.sources.len());
-    let mine = Values::new(me, from, send_count, send_type)?;
+    let places = Blocks::equal(UserBuffer::new(me, into, count, datatype)?, around.neighbours.sources.len());
+    let mine = UserBuffer::new(me, from, send_count, send_type)?;
     let call = Call::new(Kind::NeighborAllgather, comm, equal(mine.bytes()));
-    // SAFETY: as the contract of `call` says.
-    let call = call.giving(move || Given::whole(unsafe { mine.pack() }));
+    let call = call.giving(move || Given::whole(mine.pack()));
     Ok(taken(call, places, around, true))
 }
 
-unsafe fn prepare_neighbor_allgatherv(
+fn prepare_neighbor_allgatherv(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_count: i64,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     counts: Numbers,
     distances: Numbers,
     datatype: Datatype,
@@ -82,49 +76,44 @@ unsafe fn prepare_neighbor_allgatherv(
 ) -> Answer<Call> {
     let (comm, around) = find(me, comm, from, into)?;
     let (sources, destinations) = (around.neighbours.sources.len(), around.neighbours.destinations.len());
-    // SAFETY: as the contract of `call` says.
-    let places = unsafe { Blocks::own(me, into, counts, distances, datatype, sources) }?;
-    let mine = Values::new(me, from, send_count, send_type)?;
+    let places = Blocks::own(me, into, counts, distances, datatype, sources)?;
+    let mine = UserBuffer::new(me, from, send_count, send_type)?;
     let sizes = Sizes::Own { send: vec![mine.bytes(); destinations].into(), receive: places.lengths() };
-    // SAFETY: as the contract of `call` says.
-    let call =
-        Call::new(Kind::NeighborAllgatherv, comm, sizes).giving(move || Given::whole(unsafe { mine.pack() }));
+    let call = Call::new(Kind::NeighborAllgatherv, comm, sizes).giving(move || Given::whole(mine.pack()));
     Ok(taken(call, places, around, true))
 }
 
-unsafe fn prepare_neighbor_alltoall(
+fn prepare_neighbor_alltoall(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_count: i64,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     count: i64,
     datatype: Datatype,
     comm: Comm,
 ) -> Answer<Call> {
     let (comm, around) = find(me, comm, from, into)?;
-    let places = Blocks::equal(Values::new(me, into, count, datatype)?, around.neighbours.sources.len());
-    let each = Values::new(me, from, send_count, send_type)?;
+    let places = Blocks::equal(UserBuffer::new(me, into, count, datatype)?, around.neighbours.sources.len());
+    let each = UserBuffer::new(me, from, send_count, send_type)?;
     let call = Call::new(Kind::NeighborAlltoall, comm, equal(each.bytes()));
     let blocks = Blocks::equal(each, around.neighbours.destinations.len());
-    // SAFETY: as the contract of `call` says.
-    Ok(taken(call.giving(move || unsafe { blocks.pack() }), places, around, false))
+    Ok(taken(call.giving(move || blocks.pack()), places, around, false))
 }
 
 /// Blocks of their own lengths.
 fn exchanged(kind: Kind, comm: Rc<Communicator>, blocks: Blocks, places: Blocks, around: Around) -> Call {
     let sizes = Sizes::Own { send: blocks.lengths(), receive: places.lengths() };
-    // SAFETY: as the contract of `call` says.
-    taken(Call::new(kind, comm, sizes).giving(move || unsafe { blocks.pack() }), places, around, false)
+    taken(Call::new(kind, comm, sizes).giving(move || blocks.pack()), places, around, false)
 }
 
-unsafe fn prepare_neighbor_alltoallv(
+fn prepare_neighbor_alltoallv(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_counts: Numbers,
     send_distances: Numbers,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     counts: Numbers,
     distances: Numbers,
     datatype: Datatype,
@@ -132,59 +121,53 @@ unsafe fn prepare_neighbor_alltoallv(
 ) -> Answer<Call> {
     let (comm, around) = find(me, comm, from, into)?;
     let (sources, destinations) = (around.neighbours.sources.len(), around.neighbours.destinations.len());
-    // SAFETY: as the contract of `call` says.
-    let (blocks, places) = unsafe {
-        (
-            Blocks::own(me, from, send_counts, send_distances, send_type, destinations)?,
-            Blocks::own(me, into, counts, distances, datatype, sources)?,
-        )
-    };
+    let (blocks, places) = (
+        Blocks::own(me, from, send_counts, send_distances, send_type, destinations)?,
+        Blocks::own(me, into, counts, distances, datatype, sources)?,
+    );
     Ok(exchanged(Kind::NeighborAlltoallv, comm, blocks, places, around))
 }
 
-unsafe fn prepare_neighbor_alltoallw(
+fn prepare_neighbor_alltoallw(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_counts: Numbers,
     send_distances: Numbers,
-    send_types: *const Datatype,
-    into: *mut c_void,
+    send_types: InList<Datatype>,
+    into: Address,
     counts: Numbers,
     distances: Numbers,
-    datatypes: *const Datatype,
+    datatypes: InList<Datatype>,
     comm: Comm,
 ) -> Answer<Call> {
     let (comm, around) = find(me, comm, from, into)?;
     let (sources, destinations) = (around.neighbours.sources.len(), around.neighbours.destinations.len());
-    // SAFETY: as the contract of `call` says.
-    let (blocks, places) = unsafe {
-        (
-            Blocks::typed(me, from, send_counts, send_distances, send_types, destinations)?,
-            Blocks::typed(me, into, counts, distances, datatypes, sources)?,
-        )
-    };
+    let (blocks, places) = (
+        Blocks::typed(me, from, send_counts, send_distances, send_types, destinations)?,
+        Blocks::typed(me, into, counts, distances, datatypes, sources)?,
+    );
     Ok(exchanged(Kind::NeighborAlltoallw, comm, blocks, places, around))
 }
 
 super::forms! {
     /// MPI_Neighbor_allgather
     neighbor_allgather ineighbor_allgather neighbor_allgather_init prepare_neighbor_allgather on comm (
-        from: *const c_void, send_count: i64, send_type: Datatype,
-        into: *mut c_void, count: i64, datatype: Datatype, comm: Comm);
+        from: Address, send_count: i64, send_type: Datatype,
+        into: Address, count: i64, datatype: Datatype, comm: Comm);
     /// MPI_Neighbor_allgatherv
     neighbor_allgatherv ineighbor_allgatherv neighbor_allgatherv_init prepare_neighbor_allgatherv on comm (
-        from: *const c_void, send_count: i64, send_type: Datatype,
-        into: *mut c_void, counts: Numbers, distances: Numbers, datatype: Datatype, comm: Comm);
+        from: Address, send_count: i64, send_type: Datatype,
+        into: Address, counts: Numbers, distances: Numbers, datatype: Datatype, comm: Comm);
     /// MPI_Neighbor_alltoall
     neighbor_alltoall ineighbor_alltoall neighbor_alltoall_init prepare_neighbor_alltoall on comm (
-        from: *const c_void, send_count: i64, send_type: Datatype,
-        into: *mut c_void, count: i64, datatype: Datatype, comm: Comm);
+        from: Address, send_count: i64, send_type: Datatype,
+        into: Address, count: i64, datatype: Datatype, comm: Comm);
     /// MPI_Neighbor_alltoallv
     neighbor_alltoallv ineighbor_alltoallv neighbor_alltoallv_init prepare_neighbor_alltoallv on comm (
-        from: *const c_void, send_counts: Numbers, send_distances: Numbers, send_type: Datatype,
-        into: *mut c_void, counts: Numbers, distances: Numbers, datatype: Datatype, comm: Comm);
+        from: Address, send_counts: Numbers, send_distances: Numbers, send_type: Datatype,
+        into: Address, counts: Numbers, distances: Numbers, datatype: Datatype, comm: Comm);
     /// MPI_Neighbor_alltoallw
     neighbor_alltoallw ineighbor_alltoallw neighbor_alltoallw_init prepare_neighbor_alltoallw on comm (
-        from: *const c_void, send_counts: Numbers, send_distances: Numbers, send_types: *const Datatype,
-        into: *mut c_void, counts: Numbers, distances: Numbers, datatypes: *const Datatype, comm: Comm);
+        from: Address, send_counts: Numbers, send_distances: Numbers, send_types: InList<Datatype>,
+        into: Address, counts: Numbers, distances: Numbers, datatypes: InList<Datatype>, comm: Comm);
 }

@@ -1,26 +1,27 @@
 //! Collectives that combine values.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::rc::Rc;
 
 use mpi::collective::{Kind, Sizes};
 
 use super::rooted::{Role, Rooted};
-use super::values::Values;
 use super::{Call, among, distinct, equal, in_place, not_in_place, others};
 use crate::abi::arguments::Numbers;
 use crate::abi::error::Answer;
 use crate::abi::handle::{Comm, Datatype, Info, Op, Request};
+use crate::abi::pointers::Address;
 use crate::call::communicator::{self, Communicator};
 use crate::call::operation;
+use crate::call::user_buffer::UserBuffer;
 use crate::data::meeting::Given;
 use crate::data::operator::Operator;
 use crate::live::process::Process;
 
-/// Values to be combined: from where, where to, and how.
+/// UserBuffer to be combined: from where, where to, and how.
 struct Operands {
-    from: Values,
-    into: Values,
+    from: UserBuffer,
+    into: UserBuffer,
     operator: Operator,
     op: Op,
 }
@@ -28,24 +29,24 @@ struct Operands {
 impl Operands {
     fn new(
         me: &Process,
-        from: *const c_void,
-        into: *mut c_void,
+        from: Address,
+        into: Address,
         count: i64,
         datatype: Datatype,
         op: Op,
     ) -> Answer<Operands> {
-        let source = if in_place(from) { into.cast_const() } else { from };
-        let from = Values::new(me, source, count, datatype)?;
-        let operator = operation::operator(me, op, datatype, &from.layout)?;
-        let into = Values { at: into, ..from.clone() };
+        let source = if in_place(from) { into } else { from };
+        let from = UserBuffer::new(me, source, count, datatype)?;
+        let operator = operation::operator(me, op, datatype, from.layout())?;
+        let into = from.moved(into);
         Ok(Operands { from, into, operator, op })
     }
 
     /// The same for a rank that wants the result, which it must not want where its operands are.
     fn distinct(
         me: &Process,
-        from: *const c_void,
-        into: *mut c_void,
+        from: Address,
+        into: Address,
         count: i64,
         datatype: Datatype,
         op: Op,
@@ -60,8 +61,8 @@ impl Operands {
     fn among(
         me: &Process,
         comm: &Communicator,
-        from: *const c_void,
-        into: *mut c_void,
+        from: Address,
+        into: Address,
         count: i64,
         datatype: Datatype,
         op: Op,
@@ -74,9 +75,8 @@ impl Operands {
 
     fn call(&self, kind: Kind, comm: Rc<Communicator>, sizes: Sizes) -> Call {
         let from = self.from.clone();
-        // SAFETY: as the contract of `call` says.
-        let mut call = Call::new(kind, comm, sizes).giving(move || Given::whole(unsafe { from.pack() }));
-        call.collective.element = self.from.layout.size.clamp(1, u32::MAX as usize) as u32;
+        let mut call = Call::new(kind, comm, sizes).giving(move || Given::whole(from.pack()));
+        call.collective.element = self.from.layout().size.clamp(1, u32::MAX as usize) as u32;
         call.collective.commutative = self.operator.commutes();
         // Functions of the program have other handles on other ranks.
         call.operator = Some(if self.op.0 < FIRST_OWN { self.op.0 } else { 0 });
@@ -87,10 +87,10 @@ impl Operands {
 /// Handles of predefined operations are below this.
 const FIRST_OWN: usize = 0x1000;
 
-unsafe fn prepare_reduce(
+fn prepare_reduce(
     me: &Process,
-    from: *const c_void,
-    into: *mut c_void,
+    from: Address,
+    into: Address,
     count: i64,
     datatype: Datatype,
     op: Op,
@@ -117,14 +117,13 @@ unsafe fn prepare_reduce(
         return Ok(call);
     }
     let Operands { into, operator, .. } = operands;
-    // SAFETY: as the contract of `call` says.
-    Ok(call.taking(move |open| unsafe { into.put(&open.fold(&operator, members.clone(), own), 0) }))
+    Ok(call.taking(move |open| into.put(&open.fold(&operator, members.clone(), own), 0)))
 }
 
-unsafe fn prepare_allreduce(
+fn prepare_allreduce(
     me: &Process,
-    from: *const c_void,
-    into: *mut c_void,
+    from: Address,
+    into: Address,
     count: i64,
     datatype: Datatype,
     op: Op,
@@ -139,40 +138,37 @@ unsafe fn prepare_allreduce(
         return Ok(call);
     }
     let Operands { into, operator, .. } = operands;
-    // SAFETY: as the contract of `call` says.
-    Ok(call.taking(move |open| unsafe { into.put(&open.fold(&operator, members.clone(), own), 0) }))
+    Ok(call.taking(move |open| into.put(&open.fold(&operator, members.clone(), own), 0)))
 }
 
-unsafe fn prepare_scan(
+fn prepare_scan(
     me: &Process,
-    from: *const c_void,
-    into: *mut c_void,
+    from: Address,
+    into: Address,
     count: i64,
     datatype: Datatype,
     op: Op,
     comm: Comm,
 ) -> Answer<Call> {
-    // SAFETY: as the contract of `call` says.
-    unsafe { prefixes(me, Kind::Scan, (from, into), count, datatype, op, comm) }
+    prefixes(me, Kind::Scan, (from, into), count, datatype, op, comm)
 }
 
-unsafe fn prepare_exscan(
+fn prepare_exscan(
     me: &Process,
-    from: *const c_void,
-    into: *mut c_void,
+    from: Address,
+    into: Address,
     count: i64,
     datatype: Datatype,
     op: Op,
     comm: Comm,
 ) -> Answer<Call> {
-    // SAFETY: as the contract of `call` says.
-    unsafe { prefixes(me, Kind::Exscan, (from, into), count, datatype, op, comm) }
+    prefixes(me, Kind::Exscan, (from, into), count, datatype, op, comm)
 }
 
-unsafe fn prefixes(
+fn prefixes(
     me: &Process,
     kind: Kind,
-    (from, into): (*const c_void, *mut c_void),
+    (from, into): (Address, Address),
     count: i64,
     datatype: Datatype,
     op: Op,
@@ -187,14 +183,13 @@ unsafe fn prefixes(
         return Ok(call);
     }
     let Operands { into, operator, .. } = operands;
-    // SAFETY: as the contract of `call` says.
-    Ok(call.taking(move |open| unsafe { into.put(&open.prefix(&operator, before), 0) }))
+    Ok(call.taking(move |open| into.put(&open.prefix(&operator, before), 0)))
 }
 
-unsafe fn prepare_reduce_scatter_block(
+fn prepare_reduce_scatter_block(
     me: &Process,
-    from: *const c_void,
-    into: *mut c_void,
+    from: Address,
+    into: Address,
     count: i64,
     datatype: Datatype,
     op: Op,
@@ -208,10 +203,10 @@ unsafe fn prepare_reduce_scatter_block(
     Ok(scattered(operands, Kind::ReduceScatterBlock, comm, sizes, (first, count)))
 }
 
-unsafe fn prepare_reduce_scatter(
+fn prepare_reduce_scatter(
     me: &Process,
-    from: *const c_void,
-    into: *mut c_void,
+    from: Address,
+    into: Address,
     counts: Numbers,
     datatype: Datatype,
     op: Op,
@@ -219,8 +214,7 @@ unsafe fn prepare_reduce_scatter(
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
     let layout = me.layout(datatype)?;
-    // SAFETY: as the contract of `call` says.
-    let counts = (0..comm.size as usize).map(|index| unsafe { counts.get(index) });
+    let counts = (0..comm.size as usize).map(|index| counts.get(index));
     let counts: Vec<i64> = counts.map(|count| layout.bytes(count).map(|_| count)).collect::<Answer<_>>()?;
     let operands = Operands::among(me, &comm, from, into, counts.iter().sum(), datatype, op)?;
     let rank = comm.rank as usize;
@@ -247,7 +241,7 @@ fn scattered(
     let (members, own) = (others(&comm), comm.place as usize);
     let call = operands.call(kind, comm, sizes);
     let Operands { into, operator, .. } = operands;
-    let each = into.layout.packed();
+    let each = into.layout().packed();
     let (begin, end) = (each * first as usize, each * (first + count) as usize);
     if begin == end {
         return call;
@@ -255,28 +249,27 @@ fn scattered(
     let block = into.part(0, count);
     call.taking(move |open| {
         let total = open.fold(&operator, members.clone(), own);
-        // SAFETY: as the contract of `call` says.
-        unsafe { block.put(total.get(begin..end).unwrap_or_default(), 0) }
+        block.put(total.get(begin..end).unwrap_or_default(), 0)
     })
 }
 
 super::forms! {
     /// MPI_Reduce
     reduce ireduce reduce_init prepare_reduce on comm (
-        from: *const c_void, into: *mut c_void, count: i64, datatype: Datatype, op: Op, root: c_int, comm: Comm);
+        from: Address, into: Address, count: i64, datatype: Datatype, op: Op, root: c_int, comm: Comm);
     /// MPI_Allreduce
     allreduce iallreduce allreduce_init prepare_allreduce on comm (
-        from: *const c_void, into: *mut c_void, count: i64, datatype: Datatype, op: Op, comm: Comm);
+        from: Address, into: Address, count: i64, datatype: Datatype, op: Op, comm: Comm);
     /// MPI_Scan
     scan iscan scan_init prepare_scan on comm (
-        from: *const c_void, into: *mut c_void, count: i64, datatype: Datatype, op: Op, comm: Comm);
+        from: Address, into: Address, count: i64, datatype: Datatype, op: Op, comm: Comm);
     /// MPI_Exscan
     exscan iexscan exscan_init prepare_exscan on comm (
-        from: *const c_void, into: *mut c_void, count: i64, datatype: Datatype, op: Op, comm: Comm);
+        from: Address, into: Address, count: i64, datatype: Datatype, op: Op, comm: Comm);
     /// MPI_Reduce_scatter_block
     reduce_scatter_block ireduce_scatter_block reduce_scatter_block_init prepare_reduce_scatter_block on comm (
-        from: *const c_void, into: *mut c_void, count: i64, datatype: Datatype, op: Op, comm: Comm);
+        from: Address, into: Address, count: i64, datatype: Datatype, op: Op, comm: Comm);
     /// MPI_Reduce_scatter
     reduce_scatter ireduce_scatter reduce_scatter_init prepare_reduce_scatter on comm (
-        from: *const c_void, into: *mut c_void, counts: Numbers, datatype: Datatype, op: Op, comm: Comm);
+        from: Address, into: Address, counts: Numbers, datatype: Datatype, op: Op, comm: Comm);
 }

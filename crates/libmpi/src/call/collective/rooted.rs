@@ -1,17 +1,19 @@
 //! Collectives from one member to all, or from all to one, that move values as they are.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::rc::Rc;
 
 use mpi::collective::{Kind, Sizes};
 
-use super::values::{Blocks, Values};
+use super::values::Blocks;
 use super::{Call, distinct, equal, in_place, not_in_place, of_others, others};
 use crate::abi::arguments::Numbers;
 use crate::abi::error::{Answer, Class};
 use crate::abi::handle::{Comm, Datatype, Info, Request};
+use crate::abi::pointers::Address;
 use crate::abi::{PROC_NULL, ROOT};
 use crate::call::communicator::{self, Communicator};
+use crate::call::user_buffer::UserBuffer;
 use crate::data::meeting::Given;
 use crate::live::process::Process;
 
@@ -77,9 +79,9 @@ impl Rooted {
     }
 }
 
-unsafe fn prepare_bcast(
+fn prepare_bcast(
     me: &Process,
-    buffer: *mut c_void,
+    buffer: Address,
     count: i64,
     datatype: Datatype,
     root: c_int,
@@ -90,28 +92,26 @@ unsafe fn prepare_bcast(
         return Ok(Call::new(Kind::Bcast, rooted.comm, equal(0)).rooted(rooted.root));
     }
     not_in_place(buffer, "the buffer")?;
-    let values = Values::new(me, buffer, count, datatype)?;
+    let values = UserBuffer::new(me, buffer, count, datatype)?;
     let gives = rooted.is_root();
     let call = Call::new(Kind::Bcast, rooted.comm, equal(values.bytes())).rooted(rooted.root);
     if gives {
-        // SAFETY: as the contract of `call` says.
-        return Ok(call.giving(move || Given::whole(unsafe { values.pack() })));
+        return Ok(call.giving(move || Given::whole(values.pack())));
     }
     let root = rooted.root as usize;
-    // SAFETY: as the contract of `call` says.
-    Ok(call.taking(move |open| unsafe { values.put(open.block(root, 0), root) }))
+    Ok(call.taking(move |open| values.put(open.block(root, 0), root)))
 }
 
 /// A gather: what this rank gives, and where the root wants everything.
 struct Gathered {
-    mine: Option<Values>,
+    mine: Option<UserBuffer>,
     places: Option<Blocks>,
 }
 
 impl Gathered {
     fn new(
         me: &Process,
-        (from, count, datatype): (*const c_void, i64, Datatype),
+        (from, count, datatype): (Address, i64, Datatype),
         rooted: &Rooted,
         places: Option<Blocks>,
     ) -> Answer<Gathered> {
@@ -120,10 +120,10 @@ impl Gathered {
             Some(places) if in_place(from) => Some(places.get(rooted.comm.rank as usize)),
             _ => {
                 not_in_place(from, "the send buffer, but at the root")?;
-                let mine = Values::new(me, from, count, datatype)?;
+                let mine = UserBuffer::new(me, from, count, datatype)?;
                 if let Some(places) = &places {
-                    distinct(from, places.get(0).at, mine.bytes())?;
-                    distinct(from, places.get(rooted.comm.rank as usize).at, mine.bytes())?;
+                    distinct(from, places.get(0).at(), mine.bytes())?;
+                    distinct(from, places.get(rooted.comm.rank as usize).at(), mine.bytes())?;
                 }
                 Some(mine)
             }
@@ -135,24 +135,22 @@ impl Gathered {
         let Gathered { mine, places } = self;
         let first = others(&call.comm).start;
         let call = match mine {
-            // SAFETY: as the contract of `call` says.
-            Some(mine) => call.giving(move || Given::whole(unsafe { mine.pack() })),
+            Some(mine) => call.giving(move || Given::whole(mine.pack())),
             None => call,
         };
         match places {
-            // SAFETY: as the contract of `call` says.
-            Some(places) => call.taking(move |open| unsafe { places.put(open, first, 0) }),
+            Some(places) => call.taking(move |open| places.put(open, first, 0)),
             None => call,
         }
     }
 }
 
-unsafe fn prepare_gather(
+fn prepare_gather(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_count: i64,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     count: i64,
     datatype: Datatype,
     root: c_int,
@@ -161,7 +159,7 @@ unsafe fn prepare_gather(
     let rooted = Rooted::new(me, comm, root)?;
     let places = if rooted.is_root() {
         not_in_place(into, "the receive buffer")?;
-        Some(Blocks::equal(Values::new(me, into, count, datatype)?, rooted.comm.peers as usize))
+        Some(Blocks::equal(UserBuffer::new(me, into, count, datatype)?, rooted.comm.peers as usize))
     } else {
         None
     };
@@ -174,12 +172,12 @@ unsafe fn prepare_gather(
     Ok(gathered.call(Call::new(Kind::Gather, rooted.comm, equal(bytes)).rooted(rooted.root)))
 }
 
-unsafe fn prepare_gatherv(
+fn prepare_gatherv(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_count: i64,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     counts: Numbers,
     distances: Numbers,
     datatype: Datatype,
@@ -190,8 +188,7 @@ unsafe fn prepare_gatherv(
     let places = if rooted.is_root() {
         not_in_place(into, "the receive buffer")?;
         let peers = rooted.comm.peers as usize;
-        // SAFETY: as the contract of `call` says.
-        Some(unsafe { Blocks::own(me, into, counts, distances, datatype, peers) }?)
+        Some(Blocks::own(me, into, counts, distances, datatype, peers)?)
     } else {
         None
     };
@@ -199,52 +196,50 @@ unsafe fn prepare_gatherv(
     // The root knows all lengths, any other member its own: what the simulator asks of each.
     let lengths = match (&gathered.places, &gathered.mine) {
         (Some(places), _) => Sizes::ByRank(of_others(&rooted.comm, &places.lengths())),
-        (None, mine) => rooted.only(mine.as_ref().map_or(0, Values::bytes)),
+        (None, mine) => rooted.only(mine.as_ref().map_or(0, UserBuffer::bytes)),
     };
     Ok(gathered.call(Call::new(Kind::Gatherv, rooted.comm, lengths).rooted(rooted.root)))
 }
 
 /// A scatter: what the root gives, and where this rank wants its block.
-fn scattered(call: Call, blocks: Option<Blocks>, mine: Option<Values>) -> Call {
+fn scattered(call: Call, blocks: Option<Blocks>, mine: Option<UserBuffer>) -> Call {
     let (root, rank) = (call.collective.root as usize, call.comm.rank as usize);
     let call = match blocks {
-        // SAFETY: as the contract of `call` says.
-        Some(blocks) => call.giving(move || unsafe { blocks.pack() }),
+        Some(blocks) => call.giving(move || blocks.pack()),
         None => call,
     };
     match mine {
-        // SAFETY: as the contract of `call` says.
-        Some(mine) => call.taking(move |open| unsafe { mine.put(open.block(root, rank), root) }),
+        Some(mine) => call.taking(move |open| mine.put(open.block(root, rank), root)),
         None => call,
     }
 }
 
 /// Refuses a root that scatters from where it wants its own block.
-fn not_at_own(blocks: &Blocks, mine: Option<&Values>, rooted: &Rooted) -> Answer {
+fn not_at_own(blocks: &Blocks, mine: Option<&UserBuffer>, rooted: &Rooted) -> Answer {
     let Some(mine) = mine else { return Ok(()) };
-    distinct(blocks.get(0).at, mine.at, mine.bytes())?;
-    distinct(blocks.get(rooted.comm.rank as usize).at, mine.at, mine.bytes())
+    distinct(blocks.get(0).at(), mine.at(), mine.bytes())?;
+    distinct(blocks.get(rooted.comm.rank as usize).at(), mine.at(), mine.bytes())
 }
 
 /// Place at which a member wants its block: none, if it is the root and the block stays in place.
 fn own_place(
     me: &Process,
-    (into, count, datatype): (*mut c_void, i64, Datatype),
+    (into, count, datatype): (Address, i64, Datatype),
     rooted: &Rooted,
-) -> Answer<Option<Values>> {
+) -> Answer<Option<UserBuffer>> {
     if !rooted.has_block() || rooted.is_root() && in_place(into) {
         return Ok(None);
     }
     not_in_place(into, "the receive buffer, but at the root")?;
-    Ok(Some(Values::new(me, into, count, datatype)?))
+    Ok(Some(UserBuffer::new(me, into, count, datatype)?))
 }
 
-unsafe fn prepare_scatter(
+fn prepare_scatter(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     send_count: i64,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     count: i64,
     datatype: Datatype,
     root: c_int,
@@ -254,24 +249,24 @@ unsafe fn prepare_scatter(
     let mine = own_place(me, (into, count, datatype), &rooted)?;
     let (blocks, bytes) = if rooted.is_root() {
         not_in_place(from, "the send buffer")?;
-        let each = Values::new(me, from, send_count, send_type)?;
+        let each = UserBuffer::new(me, from, send_count, send_type)?;
         let blocks = Blocks::equal(each.clone(), rooted.comm.peers as usize);
         not_at_own(&blocks, mine.as_ref(), &rooted)?;
         (Some(blocks), each.bytes())
     } else {
-        (None, mine.as_ref().map_or(0, Values::bytes))
+        (None, mine.as_ref().map_or(0, UserBuffer::bytes))
     };
     let call = Call::new(Kind::Scatter, rooted.comm, equal(bytes)).rooted(rooted.root);
     Ok(scattered(call, blocks, mine))
 }
 
-unsafe fn prepare_scatterv(
+fn prepare_scatterv(
     me: &Process,
-    from: *const c_void,
+    from: Address,
     counts: Numbers,
     distances: Numbers,
     send_type: Datatype,
-    into: *mut c_void,
+    into: Address,
     count: i64,
     datatype: Datatype,
     root: c_int,
@@ -282,13 +277,12 @@ unsafe fn prepare_scatterv(
     let (blocks, lengths) = if rooted.is_root() {
         not_in_place(from, "the send buffer")?;
         let peers = rooted.comm.peers as usize;
-        // SAFETY: as the contract of `call` says.
-        let blocks = unsafe { Blocks::own(me, from, counts, distances, send_type, peers) }?;
+        let blocks = Blocks::own(me, from, counts, distances, send_type, peers)?;
         not_at_own(&blocks, mine.as_ref(), &rooted)?;
         let lengths = Sizes::ByRank(of_others(&rooted.comm, &blocks.lengths()));
         (Some(blocks), lengths)
     } else {
-        (None, rooted.only(mine.as_ref().map_or(0, Values::bytes)))
+        (None, rooted.only(mine.as_ref().map_or(0, UserBuffer::bytes)))
     };
     let call = Call::new(Kind::Scatterv, rooted.comm, lengths).rooted(rooted.root);
     Ok(scattered(call, blocks, mine))
@@ -297,21 +291,21 @@ unsafe fn prepare_scatterv(
 super::forms! {
     /// MPI_Bcast
     bcast ibcast bcast_init prepare_bcast on comm (
-        buffer: *mut c_void, count: i64, datatype: Datatype, root: c_int, comm: Comm);
+        buffer: Address, count: i64, datatype: Datatype, root: c_int, comm: Comm);
     /// MPI_Gather
     gather igather gather_init prepare_gather on comm (
-        from: *const c_void, send_count: i64, send_type: Datatype,
-        into: *mut c_void, count: i64, datatype: Datatype, root: c_int, comm: Comm);
+        from: Address, send_count: i64, send_type: Datatype,
+        into: Address, count: i64, datatype: Datatype, root: c_int, comm: Comm);
     /// MPI_Gatherv
     gatherv igatherv gatherv_init prepare_gatherv on comm (
-        from: *const c_void, send_count: i64, send_type: Datatype,
-        into: *mut c_void, counts: Numbers, distances: Numbers, datatype: Datatype, root: c_int, comm: Comm);
+        from: Address, send_count: i64, send_type: Datatype,
+        into: Address, counts: Numbers, distances: Numbers, datatype: Datatype, root: c_int, comm: Comm);
     /// MPI_Scatter
     scatter iscatter scatter_init prepare_scatter on comm (
-        from: *const c_void, send_count: i64, send_type: Datatype,
-        into: *mut c_void, count: i64, datatype: Datatype, root: c_int, comm: Comm);
+        from: Address, send_count: i64, send_type: Datatype,
+        into: Address, count: i64, datatype: Datatype, root: c_int, comm: Comm);
     /// MPI_Scatterv
     scatterv iscatterv scatterv_init prepare_scatterv on comm (
-        from: *const c_void, counts: Numbers, distances: Numbers, send_type: Datatype,
-        into: *mut c_void, count: i64, datatype: Datatype, root: c_int, comm: Comm);
+        from: Address, counts: Numbers, distances: Numbers, send_type: Datatype,
+        into: Address, count: i64, datatype: Datatype, root: c_int, comm: Comm);
 }

@@ -1,81 +1,14 @@
-//! Values in the program's memory: what a member gives, and where it wants what it gets.
+//! Blocks of values in the program's memory: what a member gives, and where it wants what it gets.
 
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use crate::abi::arguments::Numbers;
-use crate::abi::error::{Answer, Class, Error};
+use crate::abi::error::Answer;
 use crate::abi::handle::Datatype;
-use crate::data::datatype::Layout;
-use crate::data::folded;
+use crate::abi::pointers::{Address, InList};
+use crate::call::user_buffer::UserBuffer;
 use crate::data::meeting::{Cut, Given, Open};
 use crate::live::process::Process;
-
-/// Some values in the program's memory.
-#[derive(Debug, Clone)]
-pub struct Values {
-    /// Address.
-    pub at: *mut c_void,
-    /// Number of them.
-    pub count: i64,
-    /// Kind of each.
-    pub layout: Layout,
-}
-
-impl Values {
-    /// `count` values of a datatype.
-    pub fn new(me: &Process, at: *const c_void, count: i64, datatype: Datatype) -> Answer<Values> {
-        let values = Values { at: at.cast_mut(), count, layout: me.layout(datatype)? };
-        values.layout.bytes(count)?;
-        Ok(values)
-    }
-
-    /// Length as a message \[bytes\].
-    pub fn bytes(&self) -> u64 {
-        self.count as u64 * self.layout.size as u64
-    }
-
-    /// The `count` values that begin `first` values on.
-    pub fn part(&self, first: i64, count: i64) -> Values {
-        let at = self.at.wrapping_byte_offset(first as isize * self.layout.extent);
-        Values { at, count, layout: self.layout.clone() }
-    }
-
-    /// Their contents; nothing of folded memory that is shared.
-    ///
-    /// # Safety
-    /// As the contract of `call` says.
-    pub unsafe fn pack(&self) -> Box<[u8]> {
-        if self.is_lost() {
-            return Box::default();
-        }
-        // SAFETY: the caller says so.
-        unsafe { self.layout.pack(self.at, self.count) }
-    }
-
-    fn is_lost(&self) -> bool {
-        folded::is_lost(&self.layout, self.at, self.count)
-    }
-
-    /// Puts contents there, which come from `sender`.
-    ///
-    /// # Safety
-    /// As the contract of `call` says.
-    pub unsafe fn put(&self, contents: &[u8], sender: usize) -> Answer {
-        let room = self.layout.packed() * self.count as usize;
-        if contents.len() > room {
-            let sent = contents.len();
-            let reason = format!("rank {sender} sends {sent} bytes, but there is room for {room} bytes");
-            return Err(Error::new(Class::TRUNCATE, reason));
-        }
-        if contents.is_empty() || self.is_lost() {
-            return Ok(());
-        }
-        // SAFETY: the caller says so; no more than there is room for.
-        unsafe { self.layout.unpack(contents, self.at) };
-        Ok(())
-    }
-}
 
 /// A block of values for each of some ranks, or from each.
 #[derive(Debug, Clone)]
@@ -83,60 +16,50 @@ pub enum Blocks {
     /// Equal ones, one after the other.
     Equal {
         /// The first.
-        each: Values,
+        each: UserBuffer,
         /// Number of them.
         count: usize,
     },
     /// With counts and places of their own.
-    Own(Vec<Values>),
+    Own(Vec<UserBuffer>),
 }
 
 impl Blocks {
     /// Equal ones.
-    pub fn equal(each: Values, count: usize) -> Blocks {
+    pub fn equal(each: UserBuffer, count: usize) -> Blocks {
         Blocks::Equal { each, count }
     }
 
     /// With counts and distances of their own \[values\].
-    ///
-    /// # Safety
-    /// As the contract of `call` says.
-    pub unsafe fn own(
+    pub fn own(
         me: &Process,
-        at: *const c_void,
+        at: Address,
         counts: Numbers,
         distances: Numbers,
         datatype: Datatype,
         blocks: usize,
     ) -> Answer<Blocks> {
-        let origin = Values::new(me, at, 0, datatype)?;
+        let origin = UserBuffer::new(me, at, 0, datatype)?;
         let values = (0..blocks).map(|index| {
-            // SAFETY: the caller says so.
-            let count = unsafe { counts.get(index) };
-            origin.layout.bytes(count)?;
-            // SAFETY: the caller says so; the distance of nothing does not matter.
-            Ok(origin.part(if count == 0 { 0 } else { unsafe { distances.get(index) } }, count))
+            let count = counts.get(index);
+            origin.layout().bytes(count)?;
+            Ok(origin.part(if count == 0 { 0 } else { distances.get(index) }, count))
         });
         Ok(Blocks::Own(values.collect::<Answer<_>>()?))
     }
 
     /// With counts, distances \[bytes\] and datatypes of their own.
-    ///
-    /// # Safety
-    /// As the contract of `call` says.
-    pub unsafe fn typed(
+    pub fn typed(
         me: &Process,
-        at: *const c_void,
+        at: Address,
         counts: Numbers,
         distances: Numbers,
-        datatypes: *const Datatype,
+        datatypes: InList<Datatype>,
         blocks: usize,
     ) -> Answer<Blocks> {
         let values = (0..blocks).map(|index| {
-            // SAFETY: the caller says so.
-            let (count, distance, datatype) =
-                unsafe { (counts.get(index), distances.get(index), *datatypes.add(index)) };
-            Values::new(me, at.wrapping_byte_offset(distance as isize), count, datatype)
+            let (count, distance, datatype) = (counts.get(index), distances.get(index), datatypes.get(index));
+            UserBuffer::new(me, at.offset(distance as isize), count, datatype)
         });
         Ok(Blocks::Own(values.collect::<Answer<_>>()?))
     }
@@ -150,9 +73,9 @@ impl Blocks {
     }
 
     /// One of them.
-    pub fn get(&self, index: usize) -> Values {
+    pub fn get(&self, index: usize) -> UserBuffer {
         match self {
-            Blocks::Equal { each, .. } => each.part(index as i64 * each.count, each.count),
+            Blocks::Equal { each, .. } => each.part(index as i64 * each.count(), each.count()),
             Blocks::Own(values) => values[index].clone(),
         }
     }
@@ -161,7 +84,7 @@ impl Blocks {
     pub fn bytes(&self) -> u64 {
         match self {
             Blocks::Equal { each, count } => each.bytes() * *count as u64,
-            Blocks::Own(values) => values.iter().map(Values::bytes).sum(),
+            Blocks::Own(values) => values.iter().map(UserBuffer::bytes).sum(),
         }
     }
 
@@ -169,31 +92,24 @@ impl Blocks {
     pub fn lengths(&self) -> Arc<[u64]> {
         match self {
             Blocks::Equal { each, count } => vec![each.bytes(); *count].into(),
-            Blocks::Own(values) => values.iter().map(Values::bytes).collect(),
+            Blocks::Own(values) => values.iter().map(UserBuffer::bytes).collect(),
         }
     }
 
     /// The contents of all.
-    ///
-    /// # Safety
-    /// As the contract of `call` says.
-    pub unsafe fn pack(&self) -> Given {
+    pub fn pack(&self) -> Given {
         match self {
             Blocks::Equal { each, count } => {
-                let all = Values { count: each.count * *count as i64, ..each.clone() };
-                let length = each.layout.packed() * each.count as usize;
-                // SAFETY: the caller says so: they lie one after the other.
-                Given { bytes: unsafe { all.pack() }, cut: Cut::Equal(length) }
+                let all = each.part(0, each.count() * *count as i64);
+                let length = each.packed();
+                Given { bytes: all.pack(), cut: Cut::Equal(length) }
             }
             Blocks::Own(values) => {
                 let mut starts = Vec::with_capacity(values.len() + 1);
                 let mut bytes = Vec::new();
                 starts.push(0);
                 for block in values {
-                    if !block.is_lost() {
-                        // SAFETY: the caller says so.
-                        unsafe { block.layout.append(block.at, block.count, &mut bytes) };
-                    }
+                    block.append_to(&mut bytes);
                     starts.push(bytes.len());
                 }
                 Given { bytes: bytes.into(), cut: Cut::At(starts.into()) }
@@ -202,13 +118,7 @@ impl Blocks {
     }
 
     /// Puts block `index` of each member there, the members having places from `first` on.
-    ///
-    /// # Safety
-    /// As the contract of `call` says.
-    pub unsafe fn put(&self, open: &Open, first: usize, index: usize) -> Answer {
-        (0..self.len()).try_for_each(|member| {
-            // SAFETY: the caller says so.
-            unsafe { self.get(member).put(open.block(first + member, index), member) }
-        })
+    pub fn put(&self, open: &Open, first: usize, index: usize) -> Answer {
+        (0..self.len()).try_for_each(|member| self.get(member).put(open.block(first + member, index), member))
     }
 }

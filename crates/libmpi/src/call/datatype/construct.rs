@@ -7,6 +7,7 @@ use super::{Combiner, Contents, Made};
 use crate::abi::arguments::{Count, Distance, Numbers};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Datatype, Object};
+use crate::abi::pointers::{InList, OutPtr};
 use crate::call::attribute;
 use crate::data::basic::{Basic, Element};
 use crate::data::datatype::Layout;
@@ -14,13 +15,9 @@ use crate::data::derived::{self, Run};
 use crate::live::process::Process;
 
 /// Gives the datatype that was made to the program.
-///
-/// # Safety
-/// As the contract of `call` says.
-unsafe fn keep(me: &Process, layout: Layout, contents: Contents, new: *mut Datatype) -> Answer {
+fn keep(me: &Process, layout: Layout, contents: Contents, new: OutPtr<Datatype>) -> Answer {
     let made = Made::new(layout, contents, false);
-    // SAFETY: the caller says so.
-    unsafe { *new = me.datatypes.keep(Rc::new(made)) };
+    new.set(me.datatypes.keep(Rc::new(made)));
     Ok(())
 }
 
@@ -34,57 +31,45 @@ fn length(value: i64) -> Answer<usize> {
         .map_err(|_| Error::new(Class::COUNT, format!("a length of 0 or more, not {value}")))
 }
 
-/// The first `count` numbers of the program's list.
-///
-/// # Safety
-/// As the contract of `call` says.
-unsafe fn numbers(list: Numbers, count: usize) -> impl ExactSizeIterator<Item = i64> + Clone {
-    // SAFETY: the caller says so.
-    (0..count).map(move |index| unsafe { list.get(index) })
-}
-
 /// MPI_Type_contiguous
-pub unsafe fn type_contiguous(me: &Process, count: Count, old: Datatype, new: *mut Datatype) -> Answer {
+pub fn type_contiguous(me: &Process, count: Count, old: Datatype, new: OutPtr<Datatype>) -> Answer {
     let layout = derived::contiguous(&me.datatypes.layout(old)?, counted(count)?);
     let contents =
         Contents::new(Combiner::Contiguous, count.large).counts([count.value]).of(&me.datatypes, [old])?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { keep(me, layout, contents, new) }
+    keep(me, layout, contents, new)
 }
 
 /// MPI_Type_vector
-pub unsafe fn type_vector(
+pub fn type_vector(
     me: &Process,
     count: Count,
     block: i64,
     stride: i64,
     old: Datatype,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let of = me.datatypes.layout(old)?;
     let layout = derived::vector(&of, counted(count)?, length(block)?, stride as isize * of.extent);
     let contents = Contents::new(Combiner::Vector, count.large);
     let contents = contents.counts([count.value, block, stride]).of(&me.datatypes, [old])?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { keep(me, layout, contents, new) }
+    keep(me, layout, contents, new)
 }
 
 /// MPI_Type_create_hvector
-pub unsafe fn type_create_hvector(
+pub fn type_create_hvector(
     me: &Process,
     count: Count,
     block: i64,
     stride: Distance,
     old: Datatype,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let of = me.datatypes.layout(old)?;
     let layout = derived::vector(&of, counted(count)?, length(block)?, stride.0);
     let contents = Contents::new(Combiner::Hvector, count.large);
     let contents =
         contents.counts([count.value, block]).addresses([stride.0 as i64]).of(&me.datatypes, [old])?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { keep(me, layout, contents, new) }
+    keep(me, layout, contents, new)
 }
 
 /// Runs of `old` at distances of `unit` bytes.
@@ -107,96 +92,86 @@ fn indexed(
 }
 
 /// MPI_Type_indexed
-pub unsafe fn type_indexed(
+pub fn type_indexed(
     me: &Process,
     count: Count,
     lengths: Numbers,
     places: Numbers,
     old: Datatype,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let (of, number) = (me.datatypes.layout(old)?, counted(count)?);
-    // SAFETY: as the contract of `call` says.
-    let (lengths, places) = unsafe { (numbers(lengths, number), numbers(places, number)) };
+    let (lengths, places) = (lengths.values(number), places.values(number));
     let layout = indexed(&of, lengths.clone(), places.clone(), of.extent)?;
     let contents = Contents::new(Combiner::Indexed, count.large);
     let contents = contents.counts([count.value]).counts(lengths).counts(places).of(&me.datatypes, [old])?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { keep(me, layout, contents, new) }
+    keep(me, layout, contents, new)
 }
 
 /// MPI_Type_create_hindexed
-pub unsafe fn type_create_hindexed(
+pub fn type_create_hindexed(
     me: &Process,
     count: Count,
     lengths: Numbers,
     places: Numbers,
     old: Datatype,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let (of, number) = (me.datatypes.layout(old)?, counted(count)?);
-    // SAFETY: as the contract of `call` says.
-    let (lengths, places) = unsafe { (numbers(lengths, number), numbers(places, number)) };
+    let (lengths, places) = (lengths.values(number), places.values(number));
     let layout = indexed(&of, lengths.clone(), places.clone(), 1)?;
     let contents = Contents::new(Combiner::Hindexed, count.large);
     let contents =
         contents.counts([count.value]).counts(lengths).addresses(places).of(&me.datatypes, [old])?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { keep(me, layout, contents, new) }
+    keep(me, layout, contents, new)
 }
 
 /// MPI_Type_create_indexed_block
-pub unsafe fn type_create_indexed_block(
+pub fn type_create_indexed_block(
     me: &Process,
     count: Count,
     block: i64,
     places: Numbers,
     old: Datatype,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let of = me.datatypes.layout(old)?;
-    // SAFETY: as the contract of `call` says.
-    let places = unsafe { numbers(places, counted(count)?) };
+    let places = places.values(counted(count)?);
     let layout = indexed(&of, std::iter::repeat(block), places.clone(), of.extent)?;
     let contents = Contents::new(Combiner::IndexedBlock, count.large);
     let contents = contents.counts([count.value, block]).counts(places).of(&me.datatypes, [old])?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { keep(me, layout, contents, new) }
+    keep(me, layout, contents, new)
 }
 
 /// MPI_Type_create_hindexed_block
-pub unsafe fn type_create_hindexed_block(
+pub fn type_create_hindexed_block(
     me: &Process,
     count: Count,
     block: i64,
     places: Numbers,
     old: Datatype,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let of = me.datatypes.layout(old)?;
-    // SAFETY: as the contract of `call` says.
-    let places = unsafe { numbers(places, counted(count)?) };
+    let places = places.values(counted(count)?);
     let layout = indexed(&of, std::iter::repeat(block), places.clone(), 1)?;
     let contents = Contents::new(Combiner::HindexedBlock, count.large);
     let contents = contents.counts([count.value, block]).addresses(places).of(&me.datatypes, [old])?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { keep(me, layout, contents, new) }
+    keep(me, layout, contents, new)
 }
 
 /// MPI_Type_create_struct
-pub unsafe fn type_create_struct(
+pub fn type_create_struct(
     me: &Process,
     count: Count,
     lengths: Numbers,
     places: Numbers,
-    old: *const Datatype,
-    new: *mut Datatype,
+    old: InList<Datatype>,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let number = counted(count)?;
-    // SAFETY: as the contract of `call` says.
-    let (lengths, places) = unsafe { (numbers(lengths, number), numbers(places, number)) };
-    // SAFETY: as the contract of `call` says.
-    let olds = (0..number).map(|index| unsafe { *old.add(index) });
+    let (lengths, places) = (lengths.values(number), places.values(number));
+    let olds = (0..number).map(|index| old.get(index));
     let members = olds.clone().map(|old| me.datatypes.layout(old)).collect::<Answer<Vec<_>>>()?;
     let counts = lengths.clone().map(length).collect::<Answer<Vec<_>>>()?;
     let runs = counts.into_iter().zip(places.clone()).map(|(count, at)| Run { at: at as isize, count });
@@ -212,51 +187,47 @@ pub unsafe fn type_create_struct(
     let contents = Contents::new(Combiner::Struct, count.large);
     let contents =
         contents.counts([count.value]).counts(lengths).addresses(places).of(&me.datatypes, olds)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { keep(me, layout, contents, new) }
+    keep(me, layout, contents, new)
 }
 
 /// MPI_Type_create_resized
-pub unsafe fn type_create_resized(
+pub fn type_create_resized(
     me: &Process,
     old: Datatype,
     lower: Distance,
     extent: Distance,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { resized(me, old, lower, extent, false, new) }
+    resized(me, old, lower, extent, false, new)
 }
 
 /// MPI_Type_create_resized_c
-pub unsafe fn type_create_resized_c(
+pub fn type_create_resized_c(
     me: &Process,
     old: Datatype,
     lower: Distance,
     extent: Distance,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { resized(me, old, lower, extent, true, new) }
+    resized(me, old, lower, extent, true, new)
 }
 
-unsafe fn resized(
+fn resized(
     me: &Process,
     old: Datatype,
     lower: Distance,
     extent: Distance,
     large: bool,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let layout = derived::resized(&me.datatypes.layout(old)?, lower.0, extent.0);
     let contents = Contents::new(Combiner::Resized, large);
     let contents = contents.addresses([lower.0 as i64, extent.0 as i64]).of(&me.datatypes, [old])?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { keep(me, layout, contents, new) }
+    keep(me, layout, contents, new)
 }
 
 /// MPI_Type_dup
-pub unsafe fn type_dup(me: &Process, old: Datatype, new: *mut Datatype) -> Answer {
+pub fn type_dup(me: &Process, old: Datatype, new: OutPtr<Datatype>) -> Answer {
     let of = me.datatypes.layout(old)?;
     let committed = me.datatypes.committed(old).is_ok();
     let contents = Contents::new(Combiner::Dup, false).of(&me.datatypes, [old])?;
@@ -268,8 +239,7 @@ pub unsafe fn type_dup(me: &Process, old: Datatype, new: *mut Datatype) -> Answe
         me.datatypes.forget(kept);
         return Err(error);
     }
-    // SAFETY: as the contract of `call` says.
-    unsafe { *new = kept };
+    new.set(kept);
     Ok(())
 }
 
@@ -298,7 +268,7 @@ fn rank_of(dimensions: c_int) -> Answer<usize> {
 }
 
 /// MPI_Type_create_subarray
-pub unsafe fn type_create_subarray(
+pub fn type_create_subarray(
     me: &Process,
     dimensions: c_int,
     sizes: Numbers,
@@ -306,12 +276,11 @@ pub unsafe fn type_create_subarray(
     starts: Numbers,
     order: c_int,
     old: Datatype,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let count = rank_of(dimensions)?;
     let of = me.datatypes.layout(old)?;
-    // SAFETY: as the contract of `call` says.
-    let [sizes_of, parts_of, starts_of] = [sizes, parts, starts].map(|list| unsafe { numbers(list, count) });
+    let [sizes_of, parts_of, starts_of] = [sizes, parts, starts].map(|list| list.values(count));
     let each = sizes_of.clone().zip(parts_of.clone()).zip(starts_of.clone()).map(|((size, part), start)| {
         if size < 1 || part < 1 || start < 0 || part > size - start {
             let reason = format!("{part} from {start} on of a dimension of {size}");
@@ -326,8 +295,7 @@ pub unsafe fn type_create_subarray(
     let contents = Contents::new(Combiner::Subarray, large).integers([dimensions.into()]);
     let contents = contents.counts(sizes_of).counts(parts_of).counts(starts_of);
     let contents = contents.integers([order.into()]).of(&me.datatypes, [old])?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { keep(me, layout, contents, new) }
+    keep(me, layout, contents, new)
 }
 
 /// MPI_DISTRIBUTE_NONE, _BLOCK, _CYCLIC, _DFLT_DARG.
@@ -360,7 +328,7 @@ fn dealt(size: i64, how: i64, argument: i64, members: i64, member: i64) -> Answe
 }
 
 /// MPI_Type_create_darray
-pub unsafe fn type_create_darray(
+pub fn type_create_darray(
     me: &Process,
     size: c_int,
     rank: c_int,
@@ -371,13 +339,11 @@ pub unsafe fn type_create_darray(
     grid: Numbers,
     order: c_int,
     old: Datatype,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let count = rank_of(dimensions)?;
     let of = me.datatypes.layout(old)?;
-    // SAFETY: as the contract of `call` says.
-    let [sizes_of, ways, arguments, grid] =
-        [sizes, ways, arguments, grid].map(|list| unsafe { numbers(list, count) });
+    let [sizes_of, ways, arguments, grid] = [sizes, ways, arguments, grid].map(|list| list.values(count));
     if grid.clone().product::<i64>() != i64::from(size) || !(0..size).contains(&rank) {
         return Err(Error::new(Class::ARG, format!("rank {rank} of {size} processes in another grid")));
     }
@@ -399,6 +365,5 @@ pub unsafe fn type_create_darray(
     let contents = contents.integers([size, rank, dimensions].map(i64::from)).counts(sizes_of);
     let contents = contents.integers(ways).integers(arguments).integers(grid);
     let contents = contents.integers([order.into()]).of(&me.datatypes, [old])?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { keep(me, layout, contents, new) }
+    keep(me, layout, contents, new)
 }

@@ -7,6 +7,7 @@ use super::Made;
 use crate::abi::arguments::NumberOut;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Datatype};
+use crate::abi::pointers::{OutList, OutPtr};
 use crate::data::basic::Basic;
 use crate::live::process::Process;
 use crate::objects::datatype::Member;
@@ -28,13 +29,13 @@ fn is_large() -> Error {
 }
 
 /// MPI_Type_get_envelope
-pub unsafe fn type_get_envelope(
+pub fn type_get_envelope(
     me: &Process,
     datatype: Datatype,
-    integers: *mut c_int,
-    addresses: *mut c_int,
-    datatypes: *mut c_int,
-    combiner: *mut c_int,
+    integers: OutPtr<c_int>,
+    addresses: OutPtr<c_int>,
+    datatypes: OutPtr<c_int>,
+    combiner: OutPtr<c_int>,
 ) -> Answer {
     let made = made(me, datatype)?;
     let contents = made.as_ref().map(|made| &made.contents);
@@ -44,25 +45,22 @@ pub unsafe fn type_get_envelope(
     let lengths = contents.map_or([0; 3], |contents| {
         [contents.integers.len(), contents.addresses.len(), contents.datatypes.len()]
     });
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        *integers = lengths[0] as c_int;
-        *addresses = lengths[1] as c_int;
-        *datatypes = lengths[2] as c_int;
-        *combiner = contents.map_or(Combiner::Named, |contents| contents.combiner) as c_int;
-    }
+    integers.set(lengths[0] as c_int);
+    addresses.set(lengths[1] as c_int);
+    datatypes.set(lengths[2] as c_int);
+    combiner.set(contents.map_or(Combiner::Named, |contents| contents.combiner) as c_int);
     Ok(())
 }
 
 /// MPI_Type_get_envelope_c
-pub unsafe fn type_get_envelope_c(
+pub fn type_get_envelope_c(
     me: &Process,
     datatype: Datatype,
     integers: NumberOut,
     addresses: NumberOut,
     large: NumberOut,
     datatypes: NumberOut,
-    combiner: *mut c_int,
+    combiner: OutPtr<c_int>,
 ) -> Answer {
     let made = made(me, datatype)?;
     let contents = made.as_ref().map(|made| &made.contents);
@@ -70,81 +68,73 @@ pub unsafe fn type_get_envelope_c(
         let Contents { integers, addresses, large, datatypes, .. } = contents;
         [integers.len(), addresses.len(), large.len(), datatypes.len()]
     });
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        for (place, length) in [integers, addresses, large, datatypes].into_iter().zip(lengths) {
-            place.set(length as i64);
-        }
-        *combiner = contents.map_or(Combiner::Named, |contents| contents.combiner) as c_int;
+    for (place, length) in [integers, addresses, large, datatypes].into_iter().zip(lengths) {
+        place.set(length as i64);
     }
+    combiner.set(contents.map_or(Combiner::Named, |contents| contents.combiner) as c_int);
     Ok(())
 }
 
 /// MPI_Type_get_contents
-pub unsafe fn type_get_contents(
+pub fn type_get_contents(
     me: &Process,
     datatype: Datatype,
     max_integers: i64,
     max_addresses: i64,
     max_datatypes: i64,
-    integers: *mut c_int,
-    addresses: *mut isize,
-    datatypes: *mut Datatype,
+    integers: OutList<c_int>,
+    addresses: OutList<isize>,
+    datatypes: OutList<Datatype>,
 ) -> Answer {
     let made = made(me, datatype)?;
     if made.as_ref().is_some_and(|made| !made.contents.large.is_empty()) {
         return Err(is_large());
     }
-    let (none, maxima) = (std::ptr::null_mut(), (max_integers, max_addresses, 0, max_datatypes));
-    // SAFETY: as the contract of `call` says.
-    unsafe { give(me, made, maxima, integers, addresses, none, datatypes) }
+    let (none, maxima) = (OutList::NONE, (max_integers, max_addresses, 0, max_datatypes));
+    give(me, made, maxima, integers, addresses, none, datatypes)
 }
 
 /// MPI_Type_get_contents_c
-pub unsafe fn type_get_contents_c(
+pub fn type_get_contents_c(
     me: &Process,
     datatype: Datatype,
     max_integers: i64,
     max_addresses: i64,
     max_large: i64,
     max_datatypes: i64,
-    integers: *mut c_int,
-    addresses: *mut isize,
-    large: *mut i64,
-    datatypes: *mut Datatype,
+    integers: OutList<c_int>,
+    addresses: OutList<isize>,
+    large: OutList<i64>,
+    datatypes: OutList<Datatype>,
 ) -> Answer {
     let maxima = (max_integers, max_addresses, max_large, max_datatypes);
-    // SAFETY: as the contract of `call` says.
-    unsafe { give(me, made(me, datatype)?, maxima, integers, addresses, large, datatypes) }
+    give(me, made(me, datatype)?, maxima, integers, addresses, large, datatypes)
 }
 
-unsafe fn give(
+fn give(
     me: &Process,
     made: Option<Rc<Made>>,
     maxima: (i64, i64, i64, i64),
-    integers: *mut c_int,
-    addresses: *mut isize,
-    large: *mut i64,
-    datatypes: *mut Datatype,
+    integers: OutList<c_int>,
+    addresses: OutList<isize>,
+    large: OutList<i64>,
+    datatypes: OutList<Datatype>,
 ) -> Answer {
     let Some(made) = made else {
         return Err(Error::new(Class::TYPE, "a predefined datatype has no contents"));
     };
     let contents = &made.contents;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        put(&contents.integers, maxima.0, integers, "integers")?;
-        put(&contents.addresses, maxima.1, addresses, "addresses")?;
-        put(&contents.large, maxima.2, large, "large counts")?;
-        let members: Vec<_> = (contents.datatypes.iter())
-            .map(|member| match member {
-                Member::Predefined(datatype) => *datatype,
-                Member::Made(made) if made.permanent => parametrised(me, made),
-                Member::Made(made) => me.datatypes.keep(made.clone()),
-            })
-            .collect();
-        put(&members, maxima.3, datatypes, "datatypes")
-    }
+    put(&contents.integers, maxima.0, integers, "integers")?;
+    put(&contents.addresses, maxima.1, addresses, "addresses")?;
+    put(&contents.large, maxima.2, large, "large counts")?;
+    let members: Vec<_> = (contents.datatypes.iter())
+        .map(|member| match member {
+            Member::Predefined(datatype) => *datatype,
+            Member::Made(made) if made.permanent => parametrised(me, made),
+            Member::Made(made) => me.datatypes.keep(made.clone()),
+        })
+        .collect();
+    put(&members, maxima.3, datatypes, "datatypes")
 }
 
 /// The one handle of a datatype by precision and range.
@@ -154,11 +144,10 @@ fn parametrised(me: &Process, made: &Rc<Made>) -> Datatype {
     known.values().find(is_it).copied().unwrap_or(Datatype::NULL)
 }
 
-unsafe fn put<T: Copy>(list: &[T], most: i64, into: *mut T, what: &str) -> Answer {
+fn put<T: Copy>(list: &[T], most: i64, into: OutList<T>, what: &str) -> Answer {
     if (list.len() as i64) > most {
         return Err(Error::new(Class::ARG, format!("room for {} {what}, not {most}", list.len())));
     }
-    // SAFETY: as the contract of `call` says: there is room for `most`.
-    unsafe { std::ptr::copy_nonoverlapping(list.as_ptr(), into, list.len()) };
+    list.iter().enumerate().for_each(|(index, value)| into.at(index).set(*value));
     Ok(())
 }

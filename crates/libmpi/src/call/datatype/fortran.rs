@@ -9,6 +9,7 @@ use super::{Combiner, Contents, Made};
 use crate::abi::UNDEFINED;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Datatype;
+use crate::abi::pointers::OutPtr;
 use crate::data::basic::{self, Basic, Element};
 use crate::data::datatype::Layout;
 use crate::live::process::Process;
@@ -31,12 +32,11 @@ const BY_SIZE: &[(c_int, c_int, usize)] = &[
 ];
 
 /// MPI_Type_match_size
-pub unsafe fn type_match_size(_: &Process, class: c_int, size: c_int, datatype: *mut Datatype) -> Answer {
+pub fn type_match_size(_: &Process, class: c_int, size: c_int, datatype: OutPtr<Datatype>) -> Answer {
     let found = BY_SIZE.iter().find(|row| (row.0, row.1) == (class, size));
     let &(_, _, handle) = found
         .ok_or_else(|| Error::new(Class::ARG, format!("no datatype of class {class} is of {size} bytes")))?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *datatype = Datatype(handle) };
+    datatype.set(Datatype(handle));
     Ok(())
 }
 
@@ -59,12 +59,12 @@ fn real(precision: c_int, range: c_int) -> Answer<(usize, usize)> {
 }
 
 /// The one datatype for these parameters.
-unsafe fn parametrised(
+fn parametrised(
     me: &Process,
     combiner: Combiner,
     parameters: &[c_int],
     handle: usize,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let mut key = [combiner as c_int, 0, 0];
     key[1..=parameters.len()].copy_from_slice(parameters);
@@ -82,50 +82,41 @@ unsafe fn parametrised(
             datatype
         }
     };
-    // SAFETY: as the contract of `call` says.
-    unsafe { *new = datatype };
+    new.set(datatype);
     Ok(())
 }
 
 /// MPI_Type_create_f90_real
-pub unsafe fn type_create_f90_real(
-    me: &Process,
-    precision: c_int,
-    range: c_int,
-    new: *mut Datatype,
-) -> Answer {
+pub fn type_create_f90_real(me: &Process, precision: c_int, range: c_int, new: OutPtr<Datatype>) -> Answer {
     let (handle, _) = real(precision, range)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { parametrised(me, Combiner::Real, &[precision, range], handle, new) }
+    parametrised(me, Combiner::Real, &[precision, range], handle, new)
 }
 
 /// MPI_Type_create_f90_complex
-pub unsafe fn type_create_f90_complex(
+pub fn type_create_f90_complex(
     me: &Process,
     precision: c_int,
     range: c_int,
-    new: *mut Datatype,
+    new: OutPtr<Datatype>,
 ) -> Answer {
     let (_, handle) = real(precision, range)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { parametrised(me, Combiner::Complex, &[precision, range], handle, new) }
+    parametrised(me, Combiner::Complex, &[precision, range], handle, new)
 }
 
 /// MPI_Type_create_f90_integer
-pub unsafe fn type_create_f90_integer(me: &Process, range: c_int, new: *mut Datatype) -> Answer {
+pub fn type_create_f90_integer(me: &Process, range: c_int, new: OutPtr<Datatype>) -> Answer {
     let found = INTEGERS.iter().find(|row| range <= row.0);
     let &(_, handle) =
         found.ok_or_else(|| Error::new(Class::ARG, format!("no integer has {range} decimal digits")))?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { parametrised(me, Combiner::Integer, &[range], handle, new) }
+    parametrised(me, Combiner::Integer, &[range], handle, new)
 }
 
 /// MPI_Type_get_value_index: MPI_DATATYPE_NULL where there is no such pair.
-pub unsafe fn type_get_value_index(
+pub fn type_get_value_index(
     me: &Process,
     value: Datatype,
     index: Datatype,
-    pair: *mut Datatype,
+    pair: OutPtr<Datatype>,
 ) -> Answer {
     let basic = |datatype| me.datatypes.layout(datatype).map(|layout| layout.basic);
     let parts = (basic(value)?, basic(index)?);
@@ -136,7 +127,6 @@ pub unsafe fn type_get_value_index(
             if handle == 0x232 { [Basic::of(Datatype(0x219)).ok()?; 2] } else { of.parts()? };
         ((Some(number), Some(place)) == parts).then_some(of.handle())
     });
-    // SAFETY: as the contract of `call` says.
-    unsafe { *pair = { pairs }.next().unwrap_or(Datatype::NULL) };
+    pair.set({ pairs }.next().unwrap_or(Datatype::NULL));
     Ok(())
 }

@@ -17,12 +17,13 @@ pub use fortran::*;
 pub use pack::*;
 pub use removed::*;
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::c_int;
 
 use crate::abi::MAX_OBJECT_NAME;
 use crate::abi::arguments::NumberOut;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Datatype, Object};
+use crate::abi::pointers::{Address, InOutPtr, InText, OutPtr, OutText};
 use crate::call::attribute;
 use crate::data::basic::Basic;
 use crate::live::process::Process;
@@ -34,49 +35,31 @@ pub fn truth(flag: bool) -> c_int {
 }
 
 /// MPI_Type_size
-pub unsafe fn type_size(me: &Process, datatype: Datatype, size: NumberOut) -> Answer {
+pub fn type_size(me: &Process, datatype: Datatype, size: NumberOut) -> Answer {
     let layout = me.datatypes.layout(datatype)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { size.set(layout.size as i64) };
+    size.set(layout.size as i64);
     Ok(())
 }
 
 /// MPI_Type_get_extent
-pub unsafe fn type_get_extent(
-    me: &Process,
-    datatype: Datatype,
-    lower: NumberOut,
-    extent: NumberOut,
-) -> Answer {
+pub fn type_get_extent(me: &Process, datatype: Datatype, lower: NumberOut, extent: NumberOut) -> Answer {
     let layout = me.datatypes.layout(datatype)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        lower.set(layout.lower as i64);
-        extent.set(layout.extent as i64);
-    }
+    lower.set(layout.lower as i64);
+    extent.set(layout.extent as i64);
     Ok(())
 }
 
 /// MPI_Type_get_true_extent
-pub unsafe fn type_get_true_extent(
-    me: &Process,
-    datatype: Datatype,
-    lower: NumberOut,
-    extent: NumberOut,
-) -> Answer {
+pub fn type_get_true_extent(me: &Process, datatype: Datatype, lower: NumberOut, extent: NumberOut) -> Answer {
     let (low, high) = me.datatypes.layout(datatype)?.true_bounds();
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        lower.set(low as i64);
-        extent.set((high - low) as i64);
-    }
+    lower.set(low as i64);
+    extent.set((high - low) as i64);
     Ok(())
 }
 
 /// MPI_Type_commit: what there is to prepare has been prepared.
-pub unsafe fn type_commit(me: &Process, datatype: *mut Datatype) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let datatype = unsafe { *datatype };
+pub fn type_commit(me: &Process, datatype: InOutPtr<Datatype>) -> Answer {
+    let datatype = *datatype;
     if handle::place(datatype.0).is_none() {
         return Basic::of(datatype).map(|_| ());
     }
@@ -85,9 +68,8 @@ pub unsafe fn type_commit(me: &Process, datatype: *mut Datatype) -> Answer {
 }
 
 /// MPI_Type_free: what has been begun with it goes on.
-pub unsafe fn type_free(me: &Process, datatype: *mut Datatype) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let datatype = unsafe { &mut *datatype };
+pub fn type_free(me: &Process, mut datatype: InOutPtr<Datatype>) -> Answer {
+    let datatype = &mut *datatype;
     if handle::place(datatype.0).is_none() {
         let basic = Basic::of(*datatype)?;
         return Err(Error::new(Class::TYPE, format!("{} cannot be freed", basic.name())));
@@ -102,12 +84,8 @@ pub unsafe fn type_free(me: &Process, datatype: *mut Datatype) -> Answer {
 }
 
 /// MPI_Type_set_name
-pub unsafe fn type_set_name(me: &Process, datatype: Datatype, name: *const c_char) -> Answer {
-    if name.is_null() {
-        return Err(Error::new(Class::ARG, "no name"));
-    }
-    // SAFETY: as the contract of `call` says.
-    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+pub fn type_set_name(me: &Process, datatype: Datatype, name: InText) -> Answer {
+    let name = name.bytes().ok_or_else(|| Error::new(Class::ARG, "no name"))?;
     let name = name[..name.len().min(MAX_OBJECT_NAME - 1)].to_vec();
     if handle::place(datatype.0).is_none() {
         Basic::of(datatype)?;
@@ -119,12 +97,7 @@ pub unsafe fn type_set_name(me: &Process, datatype: Datatype, name: *const c_cha
 }
 
 /// MPI_Type_get_name
-pub unsafe fn type_get_name(
-    me: &Process,
-    datatype: Datatype,
-    name: *mut c_char,
-    length: *mut c_int,
-) -> Answer {
+pub fn type_get_name(me: &Process, datatype: Datatype, name: OutText, length: OutPtr<c_int>) -> Answer {
     let text = match handle::place(datatype.0) {
         Some(_) => me.datatypes.find(datatype)?.name.borrow().clone(),
         None if datatype == Datatype::NULL => b"MPI_DATATYPE_NULL".to_vec(),
@@ -138,21 +111,15 @@ pub unsafe fn type_get_name(
             me.datatypes.names.borrow().get(&datatype.0).cloned().unwrap_or_else(|| standard.into())
         }
     };
-    // SAFETY: as the contract of `call` says: there is room for MPI_MAX_OBJECT_NAME characters.
-    unsafe {
-        std::ptr::copy_nonoverlapping(text.as_ptr().cast(), name, text.len());
-        *name.add(text.len()) = 0;
-        *length = text.len() as c_int;
-    }
+    length.set(name.set(&text, MAX_OBJECT_NAME) as c_int);
     Ok(())
 }
 
 /// MPI_Get_address
-pub unsafe fn get_address(_: &Process, location: *const c_void, address: *mut isize) -> Answer {
+pub fn get_address(_: &Process, location: Address, address: OutPtr<isize>) -> Answer {
     if address.is_null() {
         return Err(Error::new(Class::ARG, "no place for the address"));
     }
-    // SAFETY: as the contract of `call` says.
-    unsafe { *address = location as isize };
+    address.set(location.pointer() as isize);
     Ok(())
 }

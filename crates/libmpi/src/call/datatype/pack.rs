@@ -1,10 +1,11 @@
 //! Contents of messages in the program's own buffers: MPI_Pack and its kin.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::c_void;
 
-use crate::abi::arguments::{Distance, NumberOut};
+use crate::abi::arguments::{Distance, NumberInOut, NumberOut};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Datatype};
+use crate::abi::pointers::InText;
 use crate::call::communicator;
 use crate::data::datatype::Layout;
 use crate::data::external;
@@ -37,7 +38,7 @@ pub unsafe fn pack(
     datatype: Datatype,
     into: *mut c_void,
     room: i64,
-    position: NumberOut,
+    position: NumberInOut,
     comm: Comm,
 ) -> Answer {
     communicator::find(me, comm)?;
@@ -58,7 +59,7 @@ pub unsafe fn unpack(
     me: &Process,
     from: *const c_void,
     room: i64,
-    position: NumberOut,
+    position: NumberInOut,
     into: *mut c_void,
     count: i64,
     datatype: Datatype,
@@ -82,24 +83,17 @@ pub unsafe fn unpack(
 }
 
 /// MPI_Pack_size
-pub unsafe fn pack_size(me: &Process, count: i64, datatype: Datatype, comm: Comm, size: NumberOut) -> Answer {
+pub fn pack_size(me: &Process, count: i64, datatype: Datatype, comm: Comm, size: NumberOut) -> Answer {
     communicator::find(me, comm)?;
     let bytes = me.layout(datatype).and_then(|layout| layout.bytes(count)).map_err(|error| error.of(comm))?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { size.set(bytes as i64) };
+    size.set(bytes as i64);
     Ok(())
 }
 
 /// The layout of values in the one representation that the standard has.
-unsafe fn represented(
-    me: &Process,
-    name: *const c_char,
-    count: i64,
-    datatype: Datatype,
-) -> Answer<(Layout, u64)> {
-    // SAFETY: as the contract of `call` says.
-    let name = unsafe { CStr::from_ptr(name) };
-    if name != c"external32" {
+fn represented(me: &Process, name: InText, count: i64, datatype: Datatype) -> Answer<(Layout, u64)> {
+    let name = String::from_utf8_lossy(name.bytes().unwrap_or_default());
+    if name != "external32" {
         let reason = format!("\"external32\", not {name:?}");
         return Err(Error::new(Class::ARG, reason));
     }
@@ -112,13 +106,13 @@ unsafe fn represented(
 /// MPI_Pack_external
 pub unsafe fn pack_external(
     me: &Process,
-    name: *const c_char,
+    name: InText,
     from: *const c_void,
     count: i64,
     datatype: Datatype,
     into: *mut c_void,
     room: Distance,
-    position: NumberOut,
+    position: NumberInOut,
 ) -> Answer {
     // SAFETY: as the contract of `call` says.
     unsafe {
@@ -134,10 +128,10 @@ pub unsafe fn pack_external(
 /// MPI_Unpack_external
 pub unsafe fn unpack_external(
     me: &Process,
-    name: *const c_char,
+    name: InText,
     from: *const c_void,
     room: Distance,
-    position: NumberOut,
+    position: NumberInOut,
     into: *mut c_void,
     count: i64,
     datatype: Datatype,
@@ -154,17 +148,14 @@ pub unsafe fn unpack_external(
 }
 
 /// MPI_Pack_external_size
-pub unsafe fn pack_external_size(
+pub fn pack_external_size(
     me: &Process,
-    name: *const c_char,
+    name: InText,
     count: i64,
     datatype: Datatype,
     size: NumberOut,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let (_, bytes) = represented(me, name, count, datatype)?;
-        size.set(bytes as i64);
-    }
+    let (_, bytes) = represented(me, name, count, datatype)?;
+    size.set(bytes as i64);
     Ok(())
 }

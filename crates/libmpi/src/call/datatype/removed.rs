@@ -2,28 +2,26 @@
 
 use crate::abi::error::Answer;
 use crate::abi::handle::Datatype;
+use crate::abi::pointers::OutPtr;
 use crate::live::process::Process;
 
 /// MPI_Type_extent
-pub unsafe fn type_extent(me: &Process, datatype: Datatype, extent: *mut isize) -> Answer {
+pub fn type_extent(me: &Process, datatype: Datatype, extent: OutPtr<isize>) -> Answer {
     let layout = me.datatypes.layout(datatype)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *extent = layout.extent };
+    extent.set(layout.extent);
     Ok(())
 }
 
 /// MPI_Type_lb
-pub unsafe fn type_lb(me: &Process, datatype: Datatype, displacement: *mut isize) -> Answer {
+pub fn type_lb(me: &Process, datatype: Datatype, displacement: OutPtr<isize>) -> Answer {
     let layout = me.datatypes.layout(datatype)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *displacement = layout.lower };
+    displacement.set(layout.lower);
     Ok(())
 }
 
 /// MPI_Type_ub
-pub unsafe fn type_ub(me: &Process, datatype: Datatype, displacement: *mut isize) -> Answer {
+pub fn type_ub(me: &Process, datatype: Datatype, displacement: OutPtr<isize>) -> Answer {
     let layout = me.datatypes.layout(datatype)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *displacement = layout.lower + layout.extent };
+    displacement.set(layout.lower + layout.extent);
     Ok(())
 }

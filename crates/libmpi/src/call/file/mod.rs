@@ -6,7 +6,7 @@ pub mod timing;
 pub mod transfer;
 
 use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::ffi::{OsStr, c_int};
 use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ use mpi::operation::{NewComm, Start};
 use super::{communicator, creation, error, group, info};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, File, Group, Info, Object};
+use crate::abi::pointers::{InOutPtr, InText, OutPtr};
 use crate::call::communicator::Communicator;
 use crate::data::file::{Opened, View, length, refused};
 use crate::data::meeting::{Given, Open, Part};
@@ -94,15 +95,8 @@ fn all_the_same(me: &Process, file: &OpenFile, what: &str, value: i64) -> Answer
 }
 
 /// A path of the program, from the root; names of ROMIO may begin with "ufs:" and the like.
-///
-/// # Safety
-/// `name` is null or a C string.
-unsafe fn path_of(name: *const c_char) -> Answer<PathBuf> {
-    if name.is_null() {
-        return Err(Error::new(Class::BAD_FILE, "no name"));
-    }
-    // SAFETY: the caller says so.
-    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+fn path_of(name: InText) -> Answer<PathBuf> {
+    let name = name.bytes().ok_or_else(|| Error::new(Class::BAD_FILE, "no name"))?;
     let kinds: [&[u8]; 4] = [b"ufs:", b"nfs:", b"testfs:", b"lustre:"];
     let name = kinds.iter().find_map(|kind| name.strip_prefix(*kind)).unwrap_or(name);
     if name.is_empty() {
@@ -128,27 +122,17 @@ fn check_mode(mode: c_int) -> Answer {
 }
 
 /// MPI_File_open
-pub unsafe fn open(
-    me: &Process,
-    comm: Comm,
-    name: *const c_char,
-    mode: c_int,
-    hints: Info,
-    file: *mut File,
-) -> Answer {
+pub fn open(me: &Process, comm: Comm, name: InText, mode: c_int, hints: Info, file: OutPtr<File>) -> Answer {
     me.catch_up();
-    // SAFETY: as the contract of `call` says.
-    let result = unsafe { open_with(me, comm, name, mode, hints) };
-    // SAFETY: as the contract of `call` says.
-    unsafe { *file = *result.as_ref().unwrap_or(&File::NULL) };
+    let result = open_with(me, comm, name, mode, hints);
+    file.set(*result.as_ref().unwrap_or(&File::NULL));
     result.map(|_| ()).map_err(|error| if error.of.is_some() { error } else { error.of(File::NULL) })
 }
 
-unsafe fn open_with(me: &Process, comm: Comm, name: *const c_char, mode: c_int, hints: Info) -> Answer<File> {
+fn open_with(me: &Process, comm: Comm, name: InText, mode: c_int, hints: Info) -> Answer<File> {
     communicator::find_intra(me, comm).map_err(|error| Error { of: None, ..error })?;
     let hints = info::hints(me, hints)?;
-    // SAFETY: as the contract of `call` says.
-    let path = unsafe { path_of(name) }?;
+    let path = path_of(name)?;
     check_mode(mode)?;
     let own = creation::make(me, comm, NewComm::Dup)?;
     let members = communicator::find(me, own)?;
@@ -212,9 +196,8 @@ fn number_of(me: &Process, path: &Path) -> u32 {
 }
 
 /// MPI_File_close
-pub unsafe fn close(me: &Process, file: *mut File) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let file = unsafe { &mut *file };
+pub fn close(me: &Process, mut file: InOutPtr<File>) -> Answer {
+    let file = &mut *file;
     let found = find(me, *file)?;
     if let Some((which, _)) = found.split.get() {
         return Err(Error::new(Class::OTHER, format!("MPI_File_{which} has not ended")).of(*file));
@@ -233,10 +216,8 @@ pub unsafe fn close(me: &Process, file: *mut File) -> Answer {
 }
 
 /// MPI_File_delete
-pub unsafe fn delete(me: &Process, name: *const c_char, _: Info) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let removed =
-        unsafe { path_of(name) }.and_then(|path| std::fs::remove_file(path).map_err(|error| refused(&error)));
+pub fn delete(me: &Process, name: InText, _: Info) -> Answer {
+    let removed = path_of(name).and_then(|path| std::fs::remove_file(path).map_err(|error| refused(&error)));
     metadata(me, "MPI_File_delete");
     removed.map_err(|error| error.of(File::NULL))
 }
@@ -250,7 +231,7 @@ pub fn writable(file: &OpenFile) -> Answer {
 }
 
 /// MPI_File_set_size
-pub unsafe fn set_size(me: &Process, file: File, size: i64) -> Answer {
+pub fn set_size(me: &Process, file: File, size: i64) -> Answer {
     with(me, file, |found| {
         writable(found)?;
         all_the_same(me, found, "the size", size)?;
@@ -261,7 +242,7 @@ pub unsafe fn set_size(me: &Process, file: File, size: i64) -> Answer {
 }
 
 /// MPI_File_preallocate: it is at least so long then.
-pub unsafe fn preallocate(me: &Process, file: File, size: i64) -> Answer {
+pub fn preallocate(me: &Process, file: File, size: i64) -> Answer {
     with(me, file, |found| {
         writable(found)?;
         all_the_same(me, found, "the size", size)?;
@@ -287,31 +268,28 @@ pub fn negative(what: &str, value: i64) -> Error {
 }
 
 /// MPI_File_get_size
-pub unsafe fn get_size(me: &Process, file: File, size: *mut i64) -> Answer {
+pub fn get_size(me: &Process, file: File, size: OutPtr<i64>) -> Answer {
     let found = with(me, file, |found| found.opened.size())?;
     metadata(me, "MPI_File_get_size");
-    // SAFETY: as the contract of `call` says.
-    unsafe { *size = found };
+    size.set(found);
     Ok(())
 }
 
 /// MPI_File_get_amode
-pub unsafe fn get_amode(me: &Process, file: File, mode: *mut c_int) -> Answer {
+pub fn get_amode(me: &Process, file: File, mode: OutPtr<c_int>) -> Answer {
     let found = find(me, file)?.mode;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *mode = found };
+    mode.set(found);
     Ok(())
 }
 
 /// MPI_File_get_group
-pub unsafe fn get_group(me: &Process, file: File, group: *mut Group) -> Answer {
+pub fn get_group(me: &Process, file: File, group: OutPtr<Group>) -> Answer {
     let comm = find(me, file)?.comm;
-    // SAFETY: as the contract of `call` says.
-    unsafe { group::comm_group(me, comm, group) }
+    group::comm_group(me, comm, group)
 }
 
 /// MPI_File_set_info
-pub unsafe fn set_info(me: &Process, file: File, info: Info) -> Answer {
+pub fn set_info(me: &Process, file: File, info: Info) -> Answer {
     with(me, file, |found| {
         info::add_hints(me, Object::File(file), info)?;
         together(me, found)
@@ -319,15 +297,14 @@ pub unsafe fn set_info(me: &Process, file: File, info: Info) -> Answer {
 }
 
 /// MPI_File_get_info
-pub unsafe fn get_info(me: &Process, file: File, info: *mut Info) -> Answer {
+pub fn get_info(me: &Process, file: File, info: OutPtr<Info>) -> Answer {
     find(me, file)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *info = info::hints_of(me, Object::File(file)) };
+    info.set(info::hints_of(me, Object::File(file)));
     Ok(())
 }
 
 /// MPI_File_set_atomicity
-pub unsafe fn set_atomicity(me: &Process, file: File, flag: c_int) -> Answer {
+pub fn set_atomicity(me: &Process, file: File, flag: c_int) -> Answer {
     with(me, file, |found| {
         all_the_same(me, found, "atomicity", i64::from(flag != 0))?;
         found.atomic.set(flag != 0);
@@ -336,15 +313,14 @@ pub unsafe fn set_atomicity(me: &Process, file: File, flag: c_int) -> Answer {
 }
 
 /// MPI_File_get_atomicity
-pub unsafe fn get_atomicity(me: &Process, file: File, flag: *mut c_int) -> Answer {
+pub fn get_atomicity(me: &Process, file: File, flag: OutPtr<c_int>) -> Answer {
     let found = find(me, file)?.atomic.get();
-    // SAFETY: as the contract of `call` says.
-    unsafe { *flag = c_int::from(found) };
+    flag.set(c_int::from(found));
     Ok(())
 }
 
 /// MPI_File_sync: what was written is seen by all at once; all wait for each other.
-pub unsafe fn sync(me: &Process, file: File) -> Answer {
+pub fn sync(me: &Process, file: File) -> Answer {
     with(me, file, |found| {
         wait_for(me, "MPI_File_sync", Work::Sync(found.opened.place));
         together(me, found)

@@ -1,7 +1,7 @@
 //! Views of files and positions in them.
 
 use std::cell::Ref;
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 
 use super::representation::{LONGEST, named};
 use super::timing::metadata;
@@ -9,6 +9,7 @@ use super::{OpenFile, find, meet, mode, negative, together, with, writable};
 use crate::abi::arguments::NumberOut;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Datatype, File, Info, Object};
+use crate::abi::pointers::{InOutPtr, InText, OutPtr, OutText};
 use crate::call::environment::write_text;
 use crate::call::{communicator, datatype, info};
 use crate::data::datatype::Layout;
@@ -21,19 +22,18 @@ const SEEK: [c_int; 3] = [401, 402, 403];
 const CURRENT: i64 = -1;
 
 /// MPI_File_set_view
-pub unsafe fn set_view(
+pub fn set_view(
     me: &Process,
     file: File,
     start: i64,
     etype: Datatype,
     filetype: Datatype,
-    representation: *const c_char,
+    representation: InText,
     hints: Info,
 ) -> Answer {
     with(me, file, |found| {
         let hints = info::hints(me, hints)?;
-        // SAFETY: as the contract of `call` says.
-        let representation = unsafe { named(me, representation) }?;
+        let representation = named(me, representation)?;
         let (unit, layout) = (me.layout(etype)?, me.layout(filetype)?);
         let start = match start {
             CURRENT if found.mode & mode::SEQUENTIAL != 0 => place(found, found.opened.pointer.get()),
@@ -66,8 +66,7 @@ pub unsafe fn set_view(
         let kept = |datatype: Datatype| -> Answer<Datatype> {
             let mut copy = datatype;
             if !predefined(datatype) {
-                // SAFETY: writes to a variable of this function.
-                unsafe { datatype::type_dup(me, datatype, &raw mut copy) }?;
+                datatype::type_dup(me, datatype, OutPtr::of(&mut copy))?;
             }
             Ok(copy)
         };
@@ -81,8 +80,7 @@ pub unsafe fn set_view(
         let before = found.view.replace(view);
         for mut datatype in [before.etype, before.filetype] {
             if !predefined(datatype) {
-                // SAFETY: a variable of this function.
-                unsafe { datatype::type_free(me, &raw mut datatype) }?;
+                datatype::type_free(me, InOutPtr::of(&mut datatype))?;
             }
         }
         found.at.set(0);
@@ -105,28 +103,25 @@ fn predefined(datatype: Datatype) -> bool {
 }
 
 /// MPI_File_get_view: derived datatypes are copies, which the program frees.
-pub unsafe fn get_view(
+pub fn get_view(
     me: &Process,
     file: File,
-    start: *mut i64,
-    etype: *mut Datatype,
-    filetype: *mut Datatype,
-    representation: *mut c_char,
+    start: OutPtr<i64>,
+    etype: OutPtr<Datatype>,
+    filetype: OutPtr<Datatype>,
+    representation: OutText,
 ) -> Answer {
     with(me, file, |found| {
         let view = found.view.borrow().clone();
         let mut length = 0;
-        // SAFETY: as the contract of `call` says.
-        unsafe {
-            *start = view.start;
-            for (place, known) in [(etype, view.etype), (filetype, view.filetype)] {
-                *place = known;
-                if !predefined(known) {
-                    datatype::type_dup(me, known, place)?;
-                }
+        start.set(view.start);
+        for (place, known) in [(etype, view.etype), (filetype, view.filetype)] {
+            place.set(known);
+            if !predefined(known) {
+                datatype::type_dup(me, known, place)?;
             }
-            write_text(found.representation.borrow().name(), LONGEST, representation, &raw mut length);
         }
+        write_text(found.representation.borrow().name(), LONGEST, representation, OutPtr::of(&mut length));
         Ok(())
     })
 }
@@ -167,7 +162,7 @@ pub fn sequential() -> Error {
 }
 
 /// MPI_File_seek
-pub unsafe fn seek(me: &Process, file: File, offset: i64, whence: c_int) -> Answer {
+pub fn seek(me: &Process, file: File, offset: i64, whence: c_int) -> Answer {
     with(me, file, |found| {
         found.at.set(sought(found, found.at.get(), offset, whence)?);
         if whence == SEEK[1] {
@@ -178,7 +173,7 @@ pub unsafe fn seek(me: &Process, file: File, offset: i64, whence: c_int) -> Answ
 }
 
 /// MPI_File_seek_shared
-pub unsafe fn seek_shared(me: &Process, file: File, offset: i64, whence: c_int) -> Answer {
+pub fn seek_shared(me: &Process, file: File, offset: i64, whence: c_int) -> Answer {
     with(me, file, |found| {
         let comm = communicator::find(me, found.comm)?;
         if comm.rank == 0 {
@@ -198,47 +193,43 @@ pub unsafe fn seek_shared(me: &Process, file: File, offset: i64, whence: c_int) 
 }
 
 /// MPI_File_get_position
-pub unsafe fn get_position(me: &Process, file: File, offset: *mut i64) -> Answer {
+pub fn get_position(me: &Process, file: File, offset: OutPtr<i64>) -> Answer {
     let found = with(me, file, |found| match found.mode & mode::SEQUENTIAL {
         0 => Ok(found.at.get()),
         _ => Err(sequential()),
     })?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *offset = found };
+    offset.set(found);
     Ok(())
 }
 
 /// MPI_File_get_position_shared
-pub unsafe fn get_position_shared(me: &Process, file: File, offset: *mut i64) -> Answer {
+pub fn get_position_shared(me: &Process, file: File, offset: OutPtr<i64>) -> Answer {
     let found = with(me, file, |found| match found.mode & mode::SEQUENTIAL {
         0 => Ok(found.opened.pointer.get()),
         _ => Err(sequential()),
     })?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *offset = found };
+    offset.set(found);
     Ok(())
 }
 
 /// MPI_File_get_byte_offset
-pub unsafe fn get_byte_offset(me: &Process, file: File, offset: i64, at: *mut i64) -> Answer {
+pub fn get_byte_offset(me: &Process, file: File, offset: i64, at: OutPtr<i64>) -> Answer {
     let found = with(me, file, |found| match offset {
         0.. => Ok(place(found, offset)),
         _ => Err(negative("an offset", offset)),
     })?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *at = found };
+    at.set(found);
     Ok(())
 }
 
 /// MPI_File_get_type_extent: in files as in memory, where the representation leaves lengths as they are.
-pub unsafe fn get_type_extent(me: &Process, file: File, datatype: Datatype, extent: NumberOut) -> Answer {
+pub fn get_type_extent(me: &Process, file: File, datatype: Datatype, extent: NumberOut) -> Answer {
     find(me, file)?;
     let found = with(me, file, |found| {
         let layout = me.layout(datatype)?;
         let size = found.representation.borrow().size(&layout)?;
         Ok(if size != layout.size && layout.is_dense() { size as i64 } else { layout.extent as i64 })
     })?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { extent.set(found) };
+    extent.set(found);
     Ok(())
 }

@@ -2,12 +2,13 @@
 //!
 //! A function of the program converts all values of an access at once, between its buffer and the bytes of the file.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
 use super::timing::Direction;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Datatype, File};
+use crate::abi::pointers::InText;
 use crate::data::basic::Basic;
 use crate::data::datatype::Layout;
 use crate::data::external;
@@ -183,11 +184,9 @@ impl Registered {
     }
 }
 
-/// # Safety
-/// `name` is null or a C string.
-pub unsafe fn named(me: &Process, name: *const c_char) -> Answer<Representation> {
-    // SAFETY: the caller says so.
-    let name = unsafe { text(name) }?;
+/// Representation of that name.
+pub fn named(me: &Process, name: InText) -> Answer<Representation> {
+    let name = text(name)?;
     Representation::named(me, name).ok_or_else(|| {
         let name = String::from_utf8_lossy(name);
         let reason = format!("native, internal, external32 or one that was registered, not {name}");
@@ -195,18 +194,14 @@ pub unsafe fn named(me: &Process, name: *const c_char) -> Answer<Representation>
     })
 }
 
-unsafe fn text<'a>(name: *const c_char) -> Answer<&'a [u8]> {
-    if name.is_null() {
-        return Err(Error::new(Class::ARG, "no data representation"));
-    }
-    // SAFETY: the caller says so.
-    Ok(unsafe { CStr::from_ptr(name) }.to_bytes())
+fn text(name: InText<'_>) -> Answer<&[u8]> {
+    name.bytes().ok_or_else(|| Error::new(Class::ARG, "no data representation"))
 }
 
 /// MPI_Register_datarep
 pub unsafe fn register(
     me: &Process,
-    name: *const c_char,
+    name: InText,
     read: *mut c_void,
     write: *mut c_void,
     extent: *mut c_void,
@@ -223,7 +218,7 @@ pub unsafe fn register(
 /// MPI_Register_datarep_c
 pub unsafe fn register_c(
     me: &Process,
-    name: *const c_char,
+    name: InText,
     read: *mut c_void,
     write: *mut c_void,
     extent: *mut c_void,
@@ -239,7 +234,7 @@ pub unsafe fn register_c(
 
 unsafe fn keep(
     me: &Process,
-    name: *const c_char,
+    name: InText,
     [read, write]: [Option<Conversion>; 2],
     extent: *mut c_void,
     state: *mut c_void,

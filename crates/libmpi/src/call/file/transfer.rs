@@ -15,6 +15,7 @@ use super::timing::{Direction, collective, metadata, wait_for};
 use super::{OpenFile, mode, negative, together, with, writable};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Datatype, File, Request};
+use crate::abi::pointers::{InOutPtr, OutPtr};
 use crate::abi::status::Status;
 use crate::call::request::Pending;
 use crate::call::{communicator, request};
@@ -157,7 +158,7 @@ unsafe fn blocking(
     (name, from, all): (&'static str, Where, bool),
     memory: Memory,
     values: (i64, Datatype),
-    status: *mut Status,
+    status: OutPtr<Status>,
 ) -> Answer {
     with(me, file, |found| {
         // SAFETY: as the contract of `call` says.
@@ -167,8 +168,7 @@ unsafe fn blocking(
         } else {
             wait_for(me, name, Work::Transfer(found.opened.place, parts));
         }
-        // SAFETY: as the contract of `call` says.
-        unsafe { told.write(status) };
+        told.write(status);
         Ok(())
     })
 }
@@ -194,11 +194,11 @@ unsafe fn nonblocking(
     what: (&'static str, Where),
     memory: Memory,
     values: (i64, Datatype),
-    request: *mut Request,
+    request: OutPtr<Request>,
 ) -> Answer {
     with(me, file, |found| {
         // SAFETY: as the contract of `call` says.
-        unsafe { *request = start(me, found, what, memory, values)? };
+        unsafe { request.set(start(me, found, what, memory, values)?) };
         Ok(())
     })
 }
@@ -222,12 +222,11 @@ unsafe fn split_begin(
     })
 }
 
-unsafe fn split_end(me: &Process, file: File, which: &'static str, status: *mut Status) -> Answer {
+fn split_end(me: &Process, file: File, which: &'static str, status: OutPtr<Status>) -> Answer {
     with(me, file, |found| match found.split.get() {
         Some((begun, mut request)) if begun == which => {
             found.split.set(None);
-            // SAFETY: as the contract of `call` says.
-            unsafe { request::wait(me, &raw mut request, status) }?;
+            request::wait(me, InOutPtr::of(&mut request), status)?;
             together(me, found)
         }
         _ => Err(Error::new(Class::OTHER, "nothing is under way that it ends")),
@@ -253,15 +252,14 @@ macro_rules! functions {
             unsafe { split_begin(me, file, what, Memory::$kind(buffer), (count, of)) }
         }
         /// Ends it.
-        pub unsafe fn $at_end(me: &Process, file: File, _: $buffer, status: *mut Status) -> Answer {
-            // SAFETY: as the contract of `call` says.
-            unsafe { split_end(me, file, stringify!($at_all), status) }
+        pub unsafe fn $at_end(me: &Process, file: File, _: $buffer, status: OutPtr<Status>) -> Answer {
+            split_end(me, file, stringify!($at_all), status)
         }
     };
     (@blocking_at $kind:ident $buffer:ty; $($name:ident $all:literal);*) => {$(
         /// MPI_File_ of this name.
         pub unsafe fn $name(
-            me: &Process, file: File, offset: i64, buffer: $buffer, count: i64, of: Datatype, status: *mut Status,
+            me: &Process, file: File, offset: i64, buffer: $buffer, count: i64, of: Datatype, status: OutPtr<Status>,
         ) -> Answer {
             // SAFETY: as the contract of `call` says.
             unsafe { blocking(me, file, (concat!("MPI_File_", stringify!($name)), Where::At(offset), $all), Memory::$kind(buffer), (count, of), status) }
@@ -270,7 +268,7 @@ macro_rules! functions {
     (@nonblocking_at $kind:ident $buffer:ty; $($name:ident);*) => {$(
         /// MPI_File_ of this name.
         pub unsafe fn $name(
-            me: &Process, file: File, offset: i64, buffer: $buffer, count: i64, of: Datatype, request: *mut Request,
+            me: &Process, file: File, offset: i64, buffer: $buffer, count: i64, of: Datatype, request: OutPtr<Request>,
         ) -> Answer {
             // SAFETY: as the contract of `call` says.
             unsafe { nonblocking(me, file, (concat!("MPI_File_", stringify!($name)), Where::At(offset)), Memory::$kind(buffer), (count, of), request) }
@@ -279,7 +277,7 @@ macro_rules! functions {
     (@blocking $kind:ident $buffer:ty; $($name:ident $where:ident $all:literal);*) => {$(
         /// MPI_File_ of this name.
         pub unsafe fn $name(
-            me: &Process, file: File, buffer: $buffer, count: i64, of: Datatype, status: *mut Status,
+            me: &Process, file: File, buffer: $buffer, count: i64, of: Datatype, status: OutPtr<Status>,
         ) -> Answer {
             // SAFETY: as the contract of `call` says.
             unsafe { blocking(me, file, (concat!("MPI_File_", stringify!($name)), Where::$where, $all), Memory::$kind(buffer), (count, of), status) }
@@ -288,7 +286,7 @@ macro_rules! functions {
     (@nonblocking $kind:ident $buffer:ty; $($name:ident $where:ident);*) => {$(
         /// MPI_File_ of this name.
         pub unsafe fn $name(
-            me: &Process, file: File, buffer: $buffer, count: i64, of: Datatype, request: *mut Request,
+            me: &Process, file: File, buffer: $buffer, count: i64, of: Datatype, request: OutPtr<Request>,
         ) -> Answer {
             // SAFETY: as the contract of `call` says.
             unsafe { nonblocking(me, file, (concat!("MPI_File_", stringify!($name)), Where::$where), Memory::$kind(buffer), (count, of), request) }
@@ -301,9 +299,8 @@ macro_rules! functions {
             unsafe { split_begin(me, file, (concat!("MPI_File_", stringify!($begin)), stringify!($end), Where::$where), Memory::$kind(buffer), (count, of)) }
         }
         /// Ends it.
-        pub unsafe fn $end(me: &Process, file: File, _: $buffer, status: *mut Status) -> Answer {
-            // SAFETY: as the contract of `call` says.
-            unsafe { split_end(me, file, stringify!($end), status) }
+        pub unsafe fn $end(me: &Process, file: File, _: $buffer, status: OutPtr<Status>) -> Answer {
+            split_end(me, file, stringify!($end), status)
         }
     )*};
 }

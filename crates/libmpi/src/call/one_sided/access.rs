@@ -12,6 +12,7 @@ use super::{Flavour, UnderWay, Window, find, out_of_order};
 use crate::abi::PROC_NULL;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Datatype, Op, Request, Win};
+use crate::abi::pointers::{Address, FromProgram, OutPtr};
 use crate::call::request::{self, Pending};
 use crate::data::basic::{Basic, Element};
 use crate::data::operator::Accumulation;
@@ -24,7 +25,7 @@ use crate::live::process::Process;
 const NO_OP: Op = Op(0x3d);
 
 /// Values of the caller's, as C has them.
-type Values = (*mut c_void, i64, Datatype);
+type Values = (Address, i64, Datatype);
 /// Target of an access: the rank, the displacement, how many, of which datatype.
 type Target = (c_int, isize, i64, Datatype);
 
@@ -80,8 +81,7 @@ impl End {
             Error::new(Class::OTHER, reason)
         })?;
         if let Some(result) = self.result {
-            // SAFETY: as the contract of `call` says, it is there until the operation is complete.
-            unsafe { result.put(&old) };
+            result.put(&old);
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ impl End {
 /// The same operation on the memory of another process, with what it needs of this one.
 fn part(me: &Process, window: &Window, target: u32, action: Action) -> (Action, Option<End>) {
     // SAFETY: as the contract of `call` says.
-    let contents = |place: &Place| unsafe { place.layout.pack(place.at, place.count) };
+    let contents = |place: &Place| unsafe { place.layout.pack(place.at.pointer(), place.count) };
     let (change, result, place) = match action {
         Action::Put(origin, place) => (Change::Put(contents(&origin)), None, place),
         Action::Get(origin, place) => (Change::Get, Some(origin), place),
@@ -130,7 +130,7 @@ fn within(
     target: u32,
     (_, distance, count, datatype): Target,
 ) -> Answer<Place> {
-    let wanted = place(me, (std::ptr::null_mut(), count, datatype))?;
+    let wanted = place(me, (Address::NULL, count, datatype))?;
     let mut windows = me.shared.windows.borrow_mut();
     let member = &windows.members(window.members.key())[target as usize];
     let dynamic = window.flavour == Flavour::Dynamic;
@@ -156,7 +156,9 @@ fn within(
         );
         return Err(Error::new(Class::RMA_RANGE, reason));
     }
-    Ok(Place { at: at as *mut c_void, ..wanted })
+    // SAFETY: the owner of the window has given its memory to accesses, and the values are within.
+    let at: Address = unsafe { FromProgram::from_program(at as *mut c_void) };
+    Ok(Place { at, ..wanted })
 }
 
 /// Begins one of the four; gives the request, if there is a target.
@@ -226,10 +228,9 @@ macro_rules! accesses {
         }
 
         $(#[$doc])*
-        pub unsafe fn $with(me: &Process, $($name: $kind,)* win: Win, request: *mut Request) -> Answer {
+        pub unsafe fn $with(me: &Process, $($name: $kind,)* win: Win, request: OutPtr<Request>) -> Answer {
             let begun = access(me, $what, $origin, $result, $target, win, true)?;
-            // SAFETY: as the contract of `call` says.
-            unsafe { *request = begun.unwrap_or_else(|| nothing(me)) };
+            request.set(begun.unwrap_or_else(|| nothing(me)));
             Ok(())
         }
     )*};
@@ -237,28 +238,28 @@ macro_rules! accesses {
 
 accesses! {
     /// MPI_Put, MPI_Rput
-    put rput(at: *const c_void, count: i64, datatype: Datatype, rank: c_int, distance: isize, many: i64, of: Datatype)
-        What::Put, (at.cast_mut(), count, datatype), None, (rank, distance, many, of);
+    put rput(at: Address, count: i64, datatype: Datatype, rank: c_int, distance: isize, many: i64, of: Datatype)
+        What::Put, (at, count, datatype), None, (rank, distance, many, of);
     /// MPI_Get, MPI_Rget
-    get rget(at: *mut c_void, count: i64, datatype: Datatype, rank: c_int, distance: isize, many: i64, of: Datatype)
+    get rget(at: Address, count: i64, datatype: Datatype, rank: c_int, distance: isize, many: i64, of: Datatype)
         What::Get, (at, count, datatype), None, (rank, distance, many, of);
     /// MPI_Accumulate, MPI_Raccumulate
     accumulate raccumulate(
-        at: *const c_void, count: i64, datatype: Datatype, rank: c_int, distance: isize, many: i64, of: Datatype,
+        at: Address, count: i64, datatype: Datatype, rank: c_int, distance: isize, many: i64, of: Datatype,
         op: Op,
-    ) What::Accumulate(op), (at.cast_mut(), count, datatype), None, (rank, distance, many, of);
+    ) What::Accumulate(op), (at, count, datatype), None, (rank, distance, many, of);
     /// MPI_Get_accumulate, MPI_Rget_accumulate
     get_accumulate rget_accumulate(
-        at: *const c_void, count: i64, datatype: Datatype, into: *mut c_void, results: i64, result: Datatype,
+        at: Address, count: i64, datatype: Datatype, into: Address, results: i64, result: Datatype,
         rank: c_int, distance: isize, many: i64, of: Datatype, op: Op,
-    ) What::Fetch(op), (at.cast_mut(), count, datatype), Some((into, results, result)), (rank, distance, many, of);
+    ) What::Fetch(op), (at, count, datatype), Some((into, results, result)), (rank, distance, many, of);
 }
 
 /// MPI_Fetch_and_op
-pub unsafe fn fetch_and_op(
+pub fn fetch_and_op(
     me: &Process,
-    at: *const c_void,
-    into: *mut c_void,
+    at: Address,
+    into: Address,
     datatype: Datatype,
     rank: c_int,
     distance: isize,
@@ -267,7 +268,7 @@ pub unsafe fn fetch_and_op(
 ) -> Answer {
     let result = Some((into, 1, datatype));
     let target = (rank, distance, 1, datatype);
-    access(me, What::Fetch(op), (at.cast_mut(), 1, datatype), result, target, win, false)?;
+    access(me, What::Fetch(op), (at, 1, datatype), result, target, win, false)?;
     Ok(())
 }
 
@@ -285,11 +286,11 @@ fn check_swapped(datatype: Datatype) -> Answer {
 }
 
 /// MPI_Compare_and_swap
-pub unsafe fn compare_and_swap(
+pub fn compare_and_swap(
     me: &Process,
-    at: *const c_void,
-    compare: *const c_void,
-    into: *mut c_void,
+    at: Address,
+    compare: Address,
+    into: Address,
     datatype: Datatype,
     rank: c_int,
     distance: isize,
@@ -298,7 +299,7 @@ pub unsafe fn compare_and_swap(
     let window = find(me, win)?;
     let swap = || -> Answer {
         check_swapped(datatype)?;
-        let value = |at: *const c_void| place(me, (at.cast_mut(), 1, datatype));
+        let value = |at: Address| place(me, (at, 1, datatype));
         let (origin, compare, result) = (value(at)?, value(compare)?, value(into)?);
         if rank == PROC_NULL {
             return Ok(());

@@ -13,6 +13,7 @@ use crate::abi::PROC_NULL;
 use crate::abi::arguments::Distance;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Info, Object, Win};
+use crate::abi::pointers::{InOutPtr, OutPtr};
 use crate::call::communicator::{self, Communicator, give_back};
 use crate::call::{attribute, creation, info};
 use crate::data::window::{Member, allocate};
@@ -33,13 +34,13 @@ fn no_memory(bytes: usize, comm: Comm) -> Error {
     Error::new(Class::NO_MEM, format!("there are no {bytes} bytes for a window")).of(comm)
 }
 
-unsafe fn make(
+fn make(
     me: &Process,
     flavour: Flavour,
     base: usize,
     (size, unit): (isize, i64),
     (hints, comm): (Info, Comm),
-    win: *mut Win,
+    win: OutPtr<Win>,
 ) -> Answer<usize> {
     communicator::find_intra(me, comm)?;
     let bytes = usize::try_from(size)
@@ -100,8 +101,7 @@ unsafe fn make(
     };
     let made = Win(handle::number(me.windows.borrow_mut().insert(Rc::new(window))));
     info::add_hints(me, Object::Win(made), hints)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *win = made };
+    win.set(made);
     Ok(base)
 }
 
@@ -113,12 +113,9 @@ pub unsafe fn create(
     unit: Distance,
     hints: Info,
     comm: Comm,
-    win: *mut Win,
+    win: OutPtr<Win>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        make(me, Flavour::Create, base as usize, (size, unit.0 as i64), (hints, comm), win)?;
-    }
+    make(me, Flavour::Create, base as usize, (size, unit.0 as i64), (hints, comm), win)?;
     Ok(())
 }
 
@@ -126,7 +123,7 @@ macro_rules! allocating {
     ($($(#[$doc:meta])* $name:ident $flavour:ident;)*) => {$(
         $(#[$doc])*
         pub unsafe fn $name(
-            me: &Process, size: isize, unit: Distance, hints: Info, comm: Comm, at: *mut c_void, win: *mut Win,
+            me: &Process, size: isize, unit: Distance, hints: Info, comm: Comm, at: *mut c_void, win: OutPtr<Win>,
         ) -> Answer {
             // SAFETY: as the contract of `call` says, `at` is where a pointer is wanted.
             unsafe {
@@ -146,9 +143,8 @@ allocating! {
 }
 
 /// MPI_Win_create_dynamic
-pub unsafe fn create_dynamic(me: &Process, hints: Info, comm: Comm, win: *mut Win) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { make(me, Flavour::Dynamic, 0, (0, 1), (hints, comm), win) }?;
+pub fn create_dynamic(me: &Process, hints: Info, comm: Comm, win: OutPtr<Win>) -> Answer {
+    make(me, Flavour::Dynamic, 0, (0, 1), (hints, comm), win)?;
     Ok(())
 }
 
@@ -193,7 +189,7 @@ pub unsafe fn shared_query(
     me: &Process,
     win: Win,
     rank: c_int,
-    size: *mut isize,
+    size: OutPtr<isize>,
     unit: crate::abi::arguments::NumberOut,
     at: *mut c_void,
 ) -> Answer {
@@ -221,7 +217,7 @@ pub unsafe fn shared_query(
         index.map_or((0, 1, 0), |index| (members[index].size, members[index].unit, members[index].base));
     // SAFETY: as the contract of `call` says.
     unsafe {
-        *size = bytes as isize;
+        size.set(bytes as isize);
         unit.set(own_unit);
         *at.cast::<usize>() = base;
     }
@@ -229,9 +225,8 @@ pub unsafe fn shared_query(
 }
 
 /// MPI_Win_free
-pub unsafe fn free(me: &Process, win: *mut Win) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let win = unsafe { &mut *win };
+pub fn free(me: &Process, mut win: InOutPtr<Win>) -> Answer {
+    let win = &mut *win;
     let window = find(me, *win)?;
     if window.is_busy() {
         return Err(super::out_of_order("a window is freed within an epoch", *win));

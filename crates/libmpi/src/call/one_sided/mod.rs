@@ -55,8 +55,7 @@ impl Window {
         let done = me.perform(Op::Wait(places.collect(), Until::All), |done| done.done.clone());
         let mut trouble = None;
         for ((request, handed), (_, told)) in waited.into_iter().zip(done) {
-            // SAFETY: as the contract of `call` says.
-            unsafe { request::part_completed(me, request, operation::Request(place(request)), &told) };
+            request::part_completed(me, request, operation::Request(place(request)), &told);
             if !handed {
                 let ended = me.requests.borrow_mut().remove(request.0);
                 trouble = trouble.or(ended.and_then(Pending::into_error));

@@ -1,52 +1,49 @@
 //! Name, group and hints of a window.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 
 use super::find;
 use crate::abi::MAX_OBJECT_NAME;
-use crate::abi::error::Answer;
+use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Group, Info, Object, Win};
+use crate::abi::pointers::{InText, OutPtr, OutText};
 use crate::call::group;
 use crate::call::info::{add_hints, hints_of, write_name};
 use crate::live::process::Process;
 
 /// MPI_Win_get_group
-pub unsafe fn get_group(me: &Process, win: Win, place: *mut Group) -> Answer {
+pub fn get_group(me: &Process, win: Win, place: OutPtr<Group>) -> Answer {
     let kept = group::keep(me, find(me, win)?.members.group(me.rank));
-    // SAFETY: as the contract of `call` says.
-    unsafe { *place = kept };
+    place.set(kept);
     Ok(())
 }
 
 /// MPI_Win_set_info
-pub unsafe fn set_info(me: &Process, win: Win, info: Info) -> Answer {
+pub fn set_info(me: &Process, win: Win, info: Info) -> Answer {
     find(me, win)?;
     add_hints(me, Object::Win(win), info)
 }
 
 /// MPI_Win_get_info
-pub unsafe fn get_info(me: &Process, win: Win, info: *mut Info) -> Answer {
+pub fn get_info(me: &Process, win: Win, info: OutPtr<Info>) -> Answer {
     find(me, win)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *info = hints_of(me, Object::Win(win)) };
+    info.set(hints_of(me, Object::Win(win)));
     Ok(())
 }
 
 /// MPI_Win_set_name
-pub unsafe fn set_name(me: &Process, win: Win, name: *const c_char) -> Answer {
+pub fn set_name(me: &Process, win: Win, name: InText) -> Answer {
     let window = find(me, win)?;
-    // SAFETY: as the contract of `call` says, it is a text with its end.
-    let text = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let text = name.bytes().ok_or_else(|| Error::new(Class::ARG, "no name").of(win))?;
     *window.name.borrow_mut() = text[..text.len().min(MAX_OBJECT_NAME - 1)].to_vec();
     Ok(())
 }
 
 /// MPI_Win_get_name
-pub unsafe fn get_name(me: &Process, win: Win, text: *mut c_char, length: *mut c_int) -> Answer {
+pub fn get_name(me: &Process, win: Win, text: OutText, length: OutPtr<c_int>) -> Answer {
     let window = (win != Win::NULL).then(|| find(me, win)).transpose()?;
     let name = window.map_or_else(|| b"MPI_WIN_NULL".to_vec(), |window| window.name.borrow().clone());
-    // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
-    unsafe { write_name(&name, text, length) };
+    write_name(&name, text, length);
     Ok(())
 }
 

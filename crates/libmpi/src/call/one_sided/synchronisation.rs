@@ -10,7 +10,7 @@ use super::{Window, access, find, out_of_order};
 use crate::abi::PROC_NULL;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Group, Request, Win};
-use crate::abi::status::Status;
+use crate::abi::pointers::{InOutList, OutList, OutPtr};
 use crate::call::request::{self, Pending};
 use crate::call::{group, request as requests};
 use crate::data::window::Action;
@@ -36,7 +36,7 @@ fn check_assertion(assertion: c_int, win: Win) -> Answer {
 }
 
 /// MPI_Win_fence: what this rank has begun is complete everywhere, then all wait for each other.
-pub unsafe fn fence(me: &Process, assertion: c_int, win: Win) -> Answer {
+pub fn fence(me: &Process, assertion: c_int, win: Win) -> Answer {
     let window = find(me, win)?;
     check_assertion(assertion, win)?;
     if window.is_busy() {
@@ -77,12 +77,11 @@ fn hear(me: &Process, window: &Window, from: u32, tag: u32) -> Request {
 
 fn wait_all(me: &Process, mut list: Vec<Request>) -> Answer {
     let count = list.len() as c_int;
-    // SAFETY: a list of our own; no statuses are wanted.
-    unsafe { requests::waitall(me, count, list.as_mut_ptr(), std::ptr::null_mut::<Status>()) }
+    requests::waitall(me, count, InOutList::of(&mut list), OutList::NONE)
 }
 
 /// MPI_Win_post
-pub unsafe fn post(me: &Process, group: Group, assertion: c_int, win: Win) -> Answer {
+pub fn post(me: &Process, group: Group, assertion: c_int, win: Win) -> Answer {
     let window = find(me, win)?;
     check_assertion(assertion, win)?;
     if window.posted.borrow().is_some() {
@@ -98,7 +97,7 @@ pub unsafe fn post(me: &Process, group: Group, assertion: c_int, win: Win) -> An
 }
 
 /// MPI_Win_start: waits for the posts.
-pub unsafe fn start(me: &Process, group: Group, assertion: c_int, win: Win) -> Answer {
+pub fn start(me: &Process, group: Group, assertion: c_int, win: Win) -> Answer {
     let window = find(me, win)?;
     check_assertion(assertion, win)?;
     if window.started.borrow().is_some() || !window.locks.borrow().is_empty() || window.all.borrow().is_some()
@@ -113,7 +112,7 @@ pub unsafe fn start(me: &Process, group: Group, assertion: c_int, win: Win) -> A
 }
 
 /// MPI_Win_complete
-pub unsafe fn complete(me: &Process, win: Win) -> Answer {
+pub fn complete(me: &Process, win: Win) -> Answer {
     let window = find(me, win)?;
     let Some(targets) = window.started.borrow_mut().take() else {
         return Err(out_of_order("MPI_Win_complete without MPI_Win_start", win));
@@ -123,7 +122,7 @@ pub unsafe fn complete(me: &Process, win: Win) -> Answer {
 }
 
 /// MPI_Win_wait
-pub unsafe fn wait(me: &Process, win: Win) -> Answer {
+pub fn wait(me: &Process, win: Win) -> Answer {
     let window = find(me, win)?;
     let Some(waits) = window.posted.borrow_mut().take() else {
         return Err(out_of_order("MPI_Win_wait without MPI_Win_post", win));
@@ -132,18 +131,17 @@ pub unsafe fn wait(me: &Process, win: Win) -> Answer {
 }
 
 /// MPI_Win_test
-pub unsafe fn test(me: &Process, win: Win, flag: *mut c_int) -> Answer {
+pub fn test(me: &Process, win: Win, flag: OutPtr<c_int>) -> Answer {
     let window = find(me, win)?;
     let Some(mut waits) = window.posted.borrow_mut().take() else {
         return Err(out_of_order("MPI_Win_test without MPI_Win_post", win));
     };
     let count = waits.len() as c_int;
-    // SAFETY: a list of our own; as the contract of `call` says.
-    unsafe {
-        requests::testall(me, count, waits.as_mut_ptr(), flag, std::ptr::null_mut::<Status>())?;
-        if *flag == 0 {
-            *window.posted.borrow_mut() = Some(waits);
-        }
+    let mut done = 0;
+    requests::testall(me, count, InOutList::of(&mut waits), OutPtr::of(&mut done), OutList::NONE)?;
+    flag.set(done);
+    if done == 0 {
+        *window.posted.borrow_mut() = Some(waits);
     }
     Ok(())
 }
@@ -172,7 +170,7 @@ pub(super) fn ensure_lock(me: &Process, window: &Window, target: u32) -> Answer 
 }
 
 /// MPI_Win_lock
-pub unsafe fn lock(me: &Process, kind: c_int, rank: c_int, assertion: c_int, win: Win) -> Answer {
+pub fn lock(me: &Process, kind: c_int, rank: c_int, assertion: c_int, win: Win) -> Answer {
     let window = find(me, win)?;
     if kind != EXCLUSIVE && kind != SHARED {
         let reason = format!("MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED, not {kind}");
@@ -196,7 +194,7 @@ pub unsafe fn lock(me: &Process, kind: c_int, rank: c_int, assertion: c_int, win
 }
 
 /// MPI_Win_unlock
-pub unsafe fn unlock(me: &Process, rank: c_int, win: Win) -> Answer {
+pub fn unlock(me: &Process, rank: c_int, win: Win) -> Answer {
     let window = find(me, win)?;
     if rank == PROC_NULL {
         return Ok(());
@@ -212,7 +210,7 @@ pub unsafe fn unlock(me: &Process, rank: c_int, win: Win) -> Answer {
 }
 
 /// MPI_Win_lock_all: a target's lock is taken with the first operation to it.
-pub unsafe fn lock_all(me: &Process, assertion: c_int, win: Win) -> Answer {
+pub fn lock_all(me: &Process, assertion: c_int, win: Win) -> Answer {
     let window = find(me, win)?;
     check_assertion(assertion, win)?;
     if window.started.borrow().is_some() || !window.locks.borrow().is_empty() || window.all.borrow().is_some()
@@ -227,7 +225,7 @@ pub unsafe fn lock_all(me: &Process, assertion: c_int, win: Win) -> Answer {
 }
 
 /// MPI_Win_unlock_all
-pub unsafe fn unlock_all(me: &Process, win: Win) -> Answer {
+pub fn unlock_all(me: &Process, win: Win) -> Answer {
     let window = find(me, win)?;
     let Some(locked) = window.all.borrow_mut().take() else {
         return Err(out_of_order("MPI_Win_unlock_all without MPI_Win_lock_all", win));
@@ -253,17 +251,17 @@ fn flushed(me: &Process, rank: Option<c_int>, win: Win) -> Answer {
 }
 
 /// MPI_Win_flush, MPI_Win_flush_local
-pub unsafe fn flush(me: &Process, rank: c_int, win: Win) -> Answer {
+pub fn flush(me: &Process, rank: c_int, win: Win) -> Answer {
     flushed(me, Some(rank), win)
 }
 
 /// MPI_Win_flush_all, MPI_Win_flush_local_all
-pub unsafe fn flush_all(me: &Process, win: Win) -> Answer {
+pub fn flush_all(me: &Process, win: Win) -> Answer {
     flushed(me, None, win)
 }
 
 /// MPI_Win_sync: there is one copy of the memory. Loops that wait for another rank's store let time pass.
-pub unsafe fn sync(me: &Process, win: Win) -> Answer {
+pub fn sync(me: &Process, win: Win) -> Answer {
     let window = find(me, win)?;
     let comm = window.members.id.side();
     let nothing = Receive { from: Peer::Any, tag: TagMatch::Tag(0), comm, capacity: Bytes(0) };

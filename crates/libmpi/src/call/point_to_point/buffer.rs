@@ -14,6 +14,7 @@ use mpi::operation::{Draining, Op};
 use crate::abi::arguments::NumberOut;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Request, Session};
+use crate::abi::pointers::OutPtr;
 use crate::call::communicator;
 use crate::call::request::{self, Pending};
 use crate::call::session;
@@ -98,9 +99,8 @@ pub fn flush(me: &Process) {
     me.buffers.borrow_mut().0.iter_mut().for_each(|held| held.used = 0);
 }
 
-unsafe fn flush_later(me: &Process, request: *mut Request) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *request = request::keep(me, Pending::flush()) };
+fn flush_later(me: &Process, request: OutPtr<Request>) -> Answer {
+    request.set(request::keep(me, Pending::flush()));
     Ok(())
 }
 
@@ -141,17 +141,16 @@ pub unsafe fn session_detach_buffer(
 }
 
 /// MPI_Session_flush_buffer
-pub unsafe fn session_flush_buffer(me: &Process, session: Session) -> Answer {
+pub fn session_flush_buffer(me: &Process, session: Session) -> Answer {
     of_session(me, session)?;
     flush(me);
     Ok(())
 }
 
 /// MPI_Session_iflush_buffer
-pub unsafe fn session_iflush_buffer(me: &Process, session: Session, request: *mut Request) -> Answer {
+pub fn session_iflush_buffer(me: &Process, session: Session, request: OutPtr<Request>) -> Answer {
     of_session(me, session)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { flush_later(me, request) }
+    flush_later(me, request)
 }
 
 /// MPI_Buffer_attach
@@ -166,15 +165,14 @@ pub unsafe fn buffer_detach(me: &Process, at: *mut c_void, size: NumberOut) -> A
 }
 
 /// MPI_Buffer_flush
-pub unsafe fn buffer_flush(me: &Process) -> Answer {
+pub fn buffer_flush(me: &Process) -> Answer {
     flush(me);
     Ok(())
 }
 
 /// MPI_Buffer_iflush
-pub unsafe fn buffer_iflush(me: &Process, request: *mut Request) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { flush_later(me, request) }
+pub fn buffer_iflush(me: &Process, request: OutPtr<Request>) -> Answer {
+    flush_later(me, request)
 }
 
 /// MPI_Comm_attach_buffer
@@ -190,15 +188,14 @@ pub unsafe fn comm_detach_buffer(me: &Process, comm: Comm, at: *mut c_void, size
 }
 
 /// MPI_Comm_flush_buffer
-pub unsafe fn comm_flush_buffer(me: &Process, comm: Comm) -> Answer {
+pub fn comm_flush_buffer(me: &Process, comm: Comm) -> Answer {
     of_comm(me, comm)?;
     flush(me);
     Ok(())
 }
 
 /// MPI_Comm_iflush_buffer
-pub unsafe fn comm_iflush_buffer(me: &Process, comm: Comm, request: *mut Request) -> Answer {
+pub fn comm_iflush_buffer(me: &Process, comm: Comm, request: OutPtr<Request>) -> Answer {
     of_comm(me, comm)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { flush_later(me, request) }
+    flush_later(me, request)
 }

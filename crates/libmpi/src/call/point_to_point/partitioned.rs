@@ -4,7 +4,7 @@
 //! by rendezvous like any other. It says which partition it is; the receiver, whose partitions may be cut
 //! otherwise, posts one receive for each, and puts its own partitions into place when all of their bytes are there.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::sync::Arc;
 
 use engine::Bytes;
@@ -15,6 +15,7 @@ use super::{receiver, tag_of};
 use crate::abi::arguments::Numbers;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Datatype, Info, Request};
+use crate::abi::pointers::{Address, OutPtr};
 use crate::abi::status::Status;
 use crate::call::communicator;
 use crate::call::datatype::truth;
@@ -44,7 +45,7 @@ impl Partitioned {
     /// Place of a partition.
     fn part(&self, partition: usize) -> Place {
         let distance = partition as isize * self.place.count as isize * self.place.layout.extent;
-        Place { at: self.place.at.wrapping_byte_offset(distance), ..self.place.clone() }
+        Place { at: self.place.at.offset(distance), ..self.place.clone() }
     }
 
     /// A partition of the sender's has come.
@@ -68,8 +69,7 @@ impl Partitioned {
             if covered && !self.done[partition] {
                 self.done[partition] = true;
                 let contents = self.staged.get(from..to).unwrap_or_default();
-                // SAFETY: as the contract of `call` says: the request is under way.
-                unsafe { self.part(partition).put(contents) };
+                self.part(partition).put(contents);
             }
         }
     }
@@ -78,14 +78,13 @@ impl Partitioned {
 macro_rules! inits {
     ($($(#[$doc:meta])* $name:ident $pointer:ty, $side:ident;)*) => {$(
         $(#[$doc])*
-        pub unsafe fn $name(
+        pub fn $name(
             me: &Process, buffer: $pointer, partitions: c_int, count: i64, datatype: Datatype, peer: c_int,
-            tag: c_int, comm: Comm, _info: Info, request: *mut Request,
+            tag: c_int, comm: Comm, _info: Info, request: OutPtr<Request>,
         ) -> Answer {
-            let place = (buffer as *mut c_void, count, datatype);
+            let place = (buffer, count, datatype);
             let kept = initialise(me, Side::$side, place, partitions, (peer, tag, comm))?;
-            // SAFETY: as the contract of `call` says.
-            unsafe { *request = kept };
+            request.set(kept);
             Ok(())
         }
     )*};
@@ -93,15 +92,15 @@ macro_rules! inits {
 
 inits! {
     /// MPI_Psend_init
-    psend_init *const c_void, Sends;
+    psend_init Address, Sends;
     /// MPI_Precv_init
-    precv_init *mut c_void, Receives;
+    precv_init Address, Receives;
 }
 
 fn initialise(
     me: &Process,
     side: Side,
-    (at, count, datatype): (*mut c_void, i64, Datatype),
+    (at, count, datatype): (Address, i64, Datatype),
     partitions: c_int,
     (peer, tag, comm): (c_int, c_int, Comm),
 ) -> Answer<Request> {
@@ -202,10 +201,7 @@ fn post(me: &Process, request: Request) {
 }
 
 /// A part of a request is complete: of a partitioned receive, a partition has come.
-///
-/// # Safety
-/// As the contract of `call` says.
-pub unsafe fn advance(me: &Process, request: Request, told: &source::Status) {
+pub fn advance(me: &Process, request: Request, told: &source::Status) {
     let arrived = with(me, request, |message| {
         if message.side == Side::Sends {
             return Ok(None);
@@ -223,20 +219,19 @@ pub unsafe fn advance(me: &Process, request: Request, told: &source::Status) {
 }
 
 /// MPI_Pready
-pub unsafe fn pready(me: &Process, partition: c_int, request: Request) -> Answer {
+pub fn pready(me: &Process, partition: c_int, request: Request) -> Answer {
     ready(me, partition.into(), request)
 }
 
 /// MPI_Pready_range
-pub unsafe fn pready_range(me: &Process, low: c_int, high: c_int, request: Request) -> Answer {
+pub fn pready_range(me: &Process, low: c_int, high: c_int, request: Request) -> Answer {
     (low..=high).try_for_each(|partition| ready(me, partition.into(), request))
 }
 
 /// MPI_Pready_list
-pub unsafe fn pready_list(me: &Process, length: c_int, list: Numbers, request: Request) -> Answer {
+pub fn pready_list(me: &Process, length: c_int, list: Numbers, request: Request) -> Answer {
     for index in 0..usize::try_from(length).unwrap_or(0) {
-        // SAFETY: as the contract of `call` says.
-        ready(me, unsafe { list.get(index) }, request)?;
+        ready(me, list.get(index), request)?;
     }
     Ok(())
 }
@@ -255,7 +250,7 @@ fn ready(me: &Process, partition: i64, request: Request) -> Answer {
         let place = message.part(index);
         let mut contents = (index as u64).to_le_bytes().to_vec();
         // SAFETY: as the contract of `call` says.
-        unsafe { place.layout.append(place.at, place.count, &mut contents) };
+        unsafe { place.layout.append(place.at.pointer(), place.count, &mut contents) };
         let data = match message.peer {
             Peer::Null => 0,
             _ => me.shared.parcels.borrow_mut().keep(contents.into()),
@@ -275,21 +270,19 @@ fn ready(me: &Process, partition: i64, request: Request) -> Answer {
 }
 
 /// MPI_Parrived
-pub unsafe fn parrived(me: &Process, request: Request, partition: c_int, flag: *mut c_int) -> Answer {
+pub fn parrived(me: &Process, request: Request, partition: c_int, flag: OutPtr<c_int>) -> Answer {
     let index = with(me, request, |message| message.check(partition.into()))?;
     let parts: Arc<[operation::Request]> = request::parts(me, request).into();
     if !parts.is_empty() {
         let done = me.perform(Op::Test(parts.clone(), Until::Some), |done| done.done.clone());
         for (place, told) in done {
-            // SAFETY: as the contract of `call` says.
-            unsafe { request::part_completed(me, request, parts[place as usize], &told) };
+            request::part_completed(me, request, parts[place as usize], &told);
         }
     }
     let active = me.requests.borrow().get(request.0).is_some_and(Pending::is_active);
     let there = with(me, request, |message| {
         Ok(!active || message.peer == Peer::Null || message.done.get(index) == Some(&true))
     })?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *flag = truth(there) };
+    flag.set(truth(there));
     Ok(())
 }

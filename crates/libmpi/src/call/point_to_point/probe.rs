@@ -1,6 +1,6 @@
 //! Probes, and receives of what a probe has taken.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use engine::Bytes;
 use mpi::operation::{self, Op, Start};
@@ -9,6 +9,7 @@ use super::receive::{Incoming, perform};
 use super::{sender, tags};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Datatype, Message, Request};
+use crate::abi::pointers::{Address, InOutPtr, OutPtr};
 use crate::abi::status::Status;
 use crate::abi::{ANY_SOURCE, ANY_TAG, PROC_NULL};
 use crate::call::communicator;
@@ -18,87 +19,78 @@ use crate::live::process::Process;
 use crate::objects::message::Taken;
 
 /// MPI_Probe
-pub unsafe fn probe(me: &Process, from: c_int, tag: c_int, comm: Comm, status: *mut Status) -> Answer {
+pub fn probe(me: &Process, from: c_int, tag: c_int, comm: Comm, status: OutPtr<Status>) -> Answer {
     let wanted = probed(me, from, tag, comm)?;
     let found = me.perform(Op::Probe(wanted), |done| done.status);
-    // SAFETY: as the contract of `call` says.
-    unsafe { told(from, &found).write(status) };
+    told(from, &found).write(status);
     Ok(())
 }
 
 /// MPI_Iprobe
-pub unsafe fn iprobe(
+pub fn iprobe(
     me: &Process,
     from: c_int,
     tag: c_int,
     comm: Comm,
-    flag: *mut c_int,
-    status: *mut Status,
+    flag: OutPtr<c_int>,
+    status: OutPtr<Status>,
 ) -> Answer {
     let wanted = probed(me, from, tag, comm)?;
     let (there, found) = me.perform(Op::ProbeNow(wanted), |done| (done.flag, done.status));
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        *flag = truth(there);
-        if there {
-            told(from, &found).write(status);
-        }
+    flag.set(truth(there));
+    if there {
+        told(from, &found).write(status);
     }
     Ok(())
 }
 
 /// MPI_Mprobe
-pub unsafe fn mprobe(
+pub fn mprobe(
     me: &Process,
     from: c_int,
     tag: c_int,
     comm: Comm,
-    message: *mut Message,
-    status: *mut Status,
+    message: OutPtr<Message>,
+    status: OutPtr<Status>,
 ) -> Answer {
     let mut flag = 0;
-    // SAFETY: as the contract of `call` says.
-    unsafe { matched(me, (from, tag, comm), true, &mut flag, message, status) }
+    matched(me, (from, tag, comm), true, OutPtr::of(&mut flag), message, status)
 }
 
 /// MPI_Improbe
-pub unsafe fn improbe(
+pub fn improbe(
     me: &Process,
     from: c_int,
     tag: c_int,
     comm: Comm,
-    flag: *mut c_int,
-    message: *mut Message,
-    status: *mut Status,
+    flag: OutPtr<c_int>,
+    message: OutPtr<Message>,
+    status: OutPtr<Status>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { matched(me, (from, tag, comm), false, flag, message, status) }
+    matched(me, (from, tag, comm), false, flag, message, status)
 }
 
-unsafe fn matched(
+fn matched(
     me: &Process,
     (from, tag, comm): (c_int, c_int, Comm),
     waits: bool,
-    flag: *mut c_int,
-    message: *mut Message,
-    status: *mut Status,
+    flag: OutPtr<c_int>,
+    message: OutPtr<Message>,
+    status: OutPtr<Status>,
 ) -> Answer {
     let wanted = probed(me, from, tag, comm)?;
     let op = Op::ProbeMatched(wanted, waits);
     let (there, found, number) = me.perform(op, |done| (done.flag, done.status, done.matched));
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        *flag = truth(there || waits);
-        if *flag == 0 {
-            *message = Message::NULL;
-            return Ok(());
-        }
-        *message = match from {
-            PROC_NULL => Message::NO_PROC,
-            _ => Message(handle::number(me.messages.borrow_mut().insert(Taken { number, comm }))),
-        };
-        told(from, &found).write(status);
+    flag.set(truth(there || waits));
+    if !there && !waits {
+        message.set(Message::NULL);
+        return Ok(());
     }
+    message.set(match from {
+        PROC_NULL => Message::NO_PROC,
+        _ => Message(handle::number(me.messages.borrow_mut().insert(Taken { number, comm }))),
+    });
+    told(from, &found).write(status);
     Ok(())
 }
 
@@ -116,15 +108,14 @@ fn probed(me: &Process, from: c_int, tag: c_int, comm: Comm) -> Answer<operation
 }
 
 /// The receive of a message that was taken, whose handle becomes null; `None` for that of nobody.
-unsafe fn of_message(
+fn of_message(
     me: &Process,
-    buffer: *mut c_void,
+    buffer: Address,
     count: i64,
     datatype: Datatype,
-    message: *mut Message,
+    mut message: InOutPtr<Message>,
 ) -> Answer<(Incoming, Option<u64>)> {
-    // SAFETY: as the contract of `call` says.
-    let message = unsafe { &mut *message };
+    let message = &mut *message;
     let incoming = |from, comm| Incoming { buffer, count, datatype, from, tag: ANY_TAG, comm };
     if *message == Message::NO_PROC {
         *message = Message::NULL;
@@ -138,48 +129,43 @@ unsafe fn of_message(
 }
 
 /// MPI_Mrecv
-pub unsafe fn mrecv(
+pub fn mrecv(
     me: &Process,
-    buffer: *mut c_void,
+    buffer: Address,
     count: i64,
     datatype: Datatype,
-    message: *mut Message,
-    status: *mut Status,
+    message: InOutPtr<Message>,
+    status: OutPtr<Status>,
 ) -> Answer {
     let layout = me.layout(datatype)?;
     layout.bytes(count)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        match of_message(me, buffer, count, datatype, message)? {
-            (_, None) => {
-                Status::NOBODY.write(status);
-                Ok(())
-            }
-            (incoming, Some(number)) => {
-                let op = Op::ReceiveMatched(number, Start::Blocking);
-                perform(me, op, incoming, layout, status)
-            }
+    match of_message(me, buffer, count, datatype, message)? {
+        (_, None) => {
+            Status::NOBODY.write(status);
+            Ok(())
+        }
+        (incoming, Some(number)) => {
+            let op = Op::ReceiveMatched(number, Start::Blocking);
+            perform(me, op, incoming, layout, status)
         }
     }
 }
 
 /// MPI_Imrecv
-pub unsafe fn imrecv(
+pub fn imrecv(
     me: &Process,
-    buffer: *mut c_void,
+    buffer: Address,
     count: i64,
     datatype: Datatype,
-    message: *mut Message,
-    request: *mut Request,
+    message: InOutPtr<Message>,
+    request: OutPtr<Request>,
 ) -> Answer {
     let layout = me.layout(datatype)?;
     layout.bytes(count)?;
-    // SAFETY: as the contract of `call` says.
-    let (incoming, number) = unsafe { of_message(me, buffer, count, datatype, message) }?;
+    let (incoming, number) = of_message(me, buffer, count, datatype, message)?;
     let number = number.unwrap_or(mpi::world::NO_MESSAGE);
     let pending = Pending::receive(incoming, layout);
     let begun = request::begin(me, pending, |start| Op::ReceiveMatched(number, start));
-    // SAFETY: as the contract of `call` says.
-    unsafe { *request = begun };
+    request.set(begun);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Receives, blocking, immediate and persistent.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::ptr;
 
 use engine::Bytes;
@@ -11,6 +11,7 @@ use super::{sender, tags};
 use crate::abi::PROC_NULL;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Datatype, Errhandler, Request};
+use crate::abi::pointers::{Address, OutPtr};
 use crate::abi::status::Status;
 use crate::call::communicator;
 use crate::call::error::effective;
@@ -41,12 +42,8 @@ impl Incoming {
     }
 
     /// Puts what has come into the program's buffer; refuses what is longer than it.
-    ///
-    /// # Safety
-    /// As the contract of `call` says.
-    pub unsafe fn take(&self, me: &Process, layout: &Layout, status: &source::Status) -> Answer {
-        // SAFETY: the caller says so.
-        unsafe { me.shared.parcels.borrow_mut().take(status.data, &self.place(layout), me.rank) };
+    pub fn take(&self, me: &Process, layout: &Layout, status: &source::Status) -> Answer {
+        me.shared.parcels.borrow_mut().take(status.data, &self.place(layout), me.rank);
         let room = layout.bytes(self.count)?;
         if status.bytes <= room {
             let ends_within = layout.basic.is_none() && layout.elements_in(status.bytes).is_none();
@@ -71,25 +68,19 @@ impl Incoming {
 }
 
 /// Performs `op`, which receives in this call, and takes what it gives.
-///
-/// # Safety
-/// As the contract of `call` says.
-pub(super) unsafe fn perform(
+pub(super) fn perform(
     me: &Process,
     op: Op,
     message: Incoming,
     layout: Layout,
-    status: *mut Status,
+    status: OutPtr<Status>,
 ) -> Answer {
     let standing = (message, layout);
     me.receiving.set(&standing);
     let got = me.perform(op, |done| done.status);
     me.receiving.set(ptr::null());
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        message.status(&got).write(status);
-        message.take(me, &standing.1, &got)
-    }
+    message.status(&got).write(status);
+    message.take(me, &standing.1, &got)
 }
 
 /// The message with contents `data` goes into a receive of `me` for certain.
@@ -102,65 +93,61 @@ pub fn land(me: &Process, data: Data, request: Option<operation::Request>) {
         }
     };
     if let Some(place) = place {
-        // SAFETY: as the contract of `call` says: the receive is under way.
-        unsafe { me.shared.parcels.borrow_mut().land(data, &place, me.rank) };
+        me.shared.parcels.borrow_mut().land(data, &place, me.rank);
     }
 }
 
 /// MPI_Recv
-pub unsafe fn recv(
+pub fn recv(
     me: &Process,
-    buffer: *mut c_void,
+    buffer: Address,
     count: i64,
     datatype: Datatype,
     from: c_int,
     tag: c_int,
     comm: Comm,
-    status: *mut Status,
+    status: OutPtr<Status>,
 ) -> Answer {
     let message = Incoming { buffer, count, datatype, from, tag, comm };
     let layout = me.layout(datatype).map_err(|error| error.of(comm))?;
     let wanted = message.wanted(me, &layout)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { perform(me, Op::Receive(wanted, Start::Blocking), message, layout, status) }
+    perform(me, Op::Receive(wanted, Start::Blocking), message, layout, status)
 }
 
 /// MPI_Irecv
-pub unsafe fn irecv(
+pub fn irecv(
     me: &Process,
-    buffer: *mut c_void,
+    buffer: Address,
     count: i64,
     datatype: Datatype,
     from: c_int,
     tag: c_int,
     comm: Comm,
-    request: *mut Request,
+    request: OutPtr<Request>,
 ) -> Answer {
     let message = Incoming { buffer, count, datatype, from, tag, comm };
     let layout = me.layout(datatype).map_err(|error| error.of(comm))?;
     let wanted = message.wanted(me, &layout)?;
     let begun = request::begin(me, Pending::receive(message, layout), |start| Op::Receive(wanted, start));
-    // SAFETY: as the contract of `call` says.
-    unsafe { *request = begun };
+    request.set(begun);
     Ok(())
 }
 
 /// MPI_Recv_init
-pub unsafe fn recv_init(
+pub fn recv_init(
     me: &Process,
-    buffer: *mut c_void,
+    buffer: Address,
     count: i64,
     datatype: Datatype,
     from: c_int,
     tag: c_int,
     comm: Comm,
-    request: *mut Request,
+    request: OutPtr<Request>,
 ) -> Answer {
     let message = Incoming { buffer, count, datatype, from, tag, comm };
     let layout = me.layout(datatype).map_err(|error| error.of(comm))?;
     message.wanted(me, &layout)?;
     let kept = request::keep(me, Pending::persistent_receive(message, layout));
-    // SAFETY: as the contract of `call` says.
-    unsafe { *request = kept };
+    request.set(kept);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Sends of all modes, blocking, immediate and persistent.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use engine::Bytes;
 use mpi::operation::{self, Data, Op, Peer, SendMode, Start, Via};
@@ -8,6 +8,7 @@ use mpi::operation::{self, Data, Op, Peer, SendMode, Start, Via};
 use super::{buffer, receiver, tag_of};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Datatype, Request};
+use crate::abi::pointers::{Address, OutPtr};
 use crate::call::communicator;
 use crate::call::request::{self, Pending};
 use crate::data::datatype::Layout;
@@ -36,20 +37,13 @@ impl Prepared {
 
 impl Outgoing {
     /// The simulator's send. Long contents are lent, if they `may` be.
-    ///
-    /// # Safety
-    /// As the contract of `call` says.
-    pub unsafe fn prepare(&self, me: &Process, mode: SendMode, may: Lending) -> Answer<Prepared> {
+    pub fn prepare(&self, me: &Process, mode: SendMode, may: Lending) -> Answer<Prepared> {
         let layout = me.layout(self.datatype).map_err(|error| error.of(self.comm))?;
-        // SAFETY: the caller says so.
-        unsafe { self.prepare_laid_out(me, layout, mode, may) }
+        self.prepare_laid_out(me, layout, mode, may)
     }
 
     /// The same for what is known to be laid out so: the program may have freed its datatype.
-    ///
-    /// # Safety
-    /// As the contract of `call` says.
-    pub unsafe fn prepare_laid_out(
+    pub fn prepare_laid_out(
         &self,
         me: &Process,
         layout: Layout,
@@ -70,20 +64,19 @@ impl Outgoing {
             }
             if to != Peer::Null && bytes.0 > 0 {
                 let mut parcels = me.shared.parcels.borrow_mut();
-                // SAFETY: the caller says so.
-                if let Some(pieces) = unsafe { folded::pack(&layout, self.buffer, self.count) } {
+                // SAFETY: the program vouches for that many values there (`Address`).
+                if let Some(pieces) = unsafe { folded::pack(&layout, self.buffer.pointer(), self.count) } {
                     data = parcels.keep_pieces(pieces, bytes.0);
                 } else if bytes.0 >= LENT_FROM
                     && may == Lending::Allowed
                     && mode != SendMode::Buffered
                     && !me.shared.apart
                 {
-                    let place = Place { at: self.buffer.cast_mut(), count: self.count, layout };
+                    let place = Place { at: self.buffer, count: self.count, layout };
                     lent = parcels.lend(place, me.rank);
                     data = lent;
                 } else {
-                    // SAFETY: the caller says so.
-                    data = unsafe { parcels.pack(&layout, self.buffer, self.count) };
+                    data = parcels.pack(&layout, self.buffer, self.count);
                 }
             }
             let send = operation::Send { to, tag, comm: comm.id, bytes, mode, via: Via::PLATFORM, data };
@@ -118,20 +111,18 @@ pub enum Lending {
 /// The program may use the memory again that was lent.
 pub fn settle(me: &Process, lent: Data) {
     if lent != 0 {
-        // SAFETY: as the contract of `call` says, it has not until the send was complete.
-        unsafe { me.shared.parcels.borrow_mut().settle(lent) };
+        me.shared.parcels.borrow_mut().settle(lent);
     }
 }
 
 macro_rules! sends {
     ($($(#[$doc:meta])* $blocking:ident $immediate:ident $persistent:ident $mode:ident;)*) => {$(
         $(#[$doc])*
-        pub unsafe fn $blocking(
-            me: &Process, buffer: *const c_void, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
+        pub fn $blocking(
+            me: &Process, buffer: Address, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
         ) -> Answer {
             let message = Outgoing { buffer, count, datatype, to, tag, comm };
-            // SAFETY: as the contract of `call` says.
-            let prepared = unsafe { message.prepare(me, SendMode::$mode, Lending::Allowed) }?;
+            let prepared = message.prepare(me, SendMode::$mode, Lending::Allowed)?;
             if prepared.waits_for_nobody(me) {
                 me.perform_ahead(Op::Send(prepared.send, Start::Blocking));
             } else {
@@ -142,29 +133,26 @@ macro_rules! sends {
         }
 
         $(#[$doc])*
-        pub unsafe fn $immediate(
-            me: &Process, buffer: *const c_void, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
-            request: *mut Request,
+        pub fn $immediate(
+            me: &Process, buffer: Address, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
+            request: OutPtr<Request>,
         ) -> Answer {
             let message = Outgoing { buffer, count, datatype, to, tag, comm };
-            // SAFETY: as the contract of `call` says.
-            let prepared = unsafe { message.prepare(me, SendMode::$mode, Lending::Allowed) }?;
+            let prepared = message.prepare(me, SendMode::$mode, Lending::Allowed)?;
             let begun = request::begin(me, Pending::send(prepared.lent), |start| Op::Send(prepared.send, start));
-            // SAFETY: as the contract of `call` says.
-            unsafe { *request = begun };
+            request.set(begun);
             Ok(())
         }
 
         $(#[$doc])*
-        pub unsafe fn $persistent(
-            me: &Process, buffer: *const c_void, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
-            request: *mut Request,
+        pub fn $persistent(
+            me: &Process, buffer: Address, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
+            request: OutPtr<Request>,
         ) -> Answer {
             let message = Outgoing { buffer, count, datatype, to, tag, comm };
             let layout = message.check(me)?;
             let kept = request::keep(me, Pending::persistent_send(message, layout, SendMode::$mode));
-            // SAFETY: as the contract of `call` says.
-            unsafe { *request = kept };
+            request.set(kept);
             Ok(())
         }
     )*};

@@ -1,6 +1,6 @@
 //! Sends and receives in one call.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use mpi::operation::{Op, SendMode, Start};
 
@@ -9,37 +9,37 @@ use super::receive::perform;
 use super::send::{Lending, Outgoing, settle};
 use crate::abi::error::Answer;
 use crate::abi::handle::{Comm, Datatype, Request};
+use crate::abi::pointers::{Address, OutPtr};
 use crate::abi::status::Status;
 use crate::call::request::{self, Pending};
 use crate::live::process::Process;
 
 /// MPI_Sendrecv
-pub unsafe fn sendrecv(
+pub fn sendrecv(
     me: &Process,
-    from_buffer: *const c_void,
+    from_buffer: Address,
     send_count: i64,
     send_type: Datatype,
     to: c_int,
     send_tag: c_int,
-    buffer: *mut c_void,
+    buffer: Address,
     count: i64,
     datatype: Datatype,
     from: c_int,
     tag: c_int,
     comm: Comm,
-    status: *mut Status,
+    status: OutPtr<Status>,
 ) -> Answer {
     let incoming = Incoming { buffer, count, datatype, from, tag, comm };
     let outgoing =
         Outgoing { buffer: from_buffer, count: send_count, datatype: send_type, to, tag: send_tag, comm };
-    // SAFETY: as the contract of `call` says.
-    unsafe { block(me, outgoing, incoming, Lending::Allowed, status) }
+    block(me, outgoing, incoming, Lending::Allowed, status)
 }
 
 /// MPI_Sendrecv_replace
-pub unsafe fn sendrecv_replace(
+pub fn sendrecv_replace(
     me: &Process,
-    buffer: *mut c_void,
+    buffer: Address,
     count: i64,
     datatype: Datatype,
     to: c_int,
@@ -47,59 +47,54 @@ pub unsafe fn sendrecv_replace(
     from: c_int,
     tag: c_int,
     comm: Comm,
-    status: *mut Status,
+    status: OutPtr<Status>,
 ) -> Answer {
     let incoming = Incoming { buffer, count, datatype, from, tag, comm };
     let outgoing = Outgoing { buffer, count, datatype, to, tag: send_tag, comm };
-    // SAFETY: as the contract of `call` says.
-    unsafe { block(me, outgoing, incoming, Lending::Refused, status) }
+    block(me, outgoing, incoming, Lending::Refused, status)
 }
 
-unsafe fn block(
+fn block(
     me: &Process,
     outgoing: Outgoing,
     incoming: Incoming,
     lending: Lending,
-    status: *mut Status,
+    status: OutPtr<Status>,
 ) -> Answer {
     let layout = me.layout(incoming.datatype).map_err(|error| error.of(incoming.comm))?;
     let wanted = incoming.wanted(me, &layout)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let prepared = outgoing.prepare(me, SendMode::Standard, lending)?;
-        let answer = perform(me, Op::SendReceive(prepared.send, wanted), incoming, layout, status);
-        settle(me, prepared.lent);
-        answer
-    }
+    let prepared = outgoing.prepare(me, SendMode::Standard, lending)?;
+    let answer = perform(me, Op::SendReceive(prepared.send, wanted), incoming, layout, status);
+    settle(me, prepared.lent);
+    answer
 }
 
 /// MPI_Isendrecv
-pub unsafe fn isendrecv(
+pub fn isendrecv(
     me: &Process,
-    from_buffer: *const c_void,
+    from_buffer: Address,
     send_count: i64,
     send_type: Datatype,
     to: c_int,
     send_tag: c_int,
-    buffer: *mut c_void,
+    buffer: Address,
     count: i64,
     datatype: Datatype,
     from: c_int,
     tag: c_int,
     comm: Comm,
-    request: *mut Request,
+    request: OutPtr<Request>,
 ) -> Answer {
     let incoming = Incoming { buffer, count, datatype, from, tag, comm };
     let outgoing =
         Outgoing { buffer: from_buffer, count: send_count, datatype: send_type, to, tag: send_tag, comm };
-    // SAFETY: as the contract of `call` says.
-    unsafe { begin(me, outgoing, incoming, Lending::Allowed, request) }
+    begin(me, outgoing, incoming, Lending::Allowed, request)
 }
 
 /// MPI_Isendrecv_replace
-pub unsafe fn isendrecv_replace(
+pub fn isendrecv_replace(
     me: &Process,
-    buffer: *mut c_void,
+    buffer: Address,
     count: i64,
     datatype: Datatype,
     to: c_int,
@@ -107,31 +102,28 @@ pub unsafe fn isendrecv_replace(
     from: c_int,
     tag: c_int,
     comm: Comm,
-    request: *mut Request,
+    request: OutPtr<Request>,
 ) -> Answer {
     let incoming = Incoming { buffer, count, datatype, from, tag, comm };
     let outgoing = Outgoing { buffer, count, datatype, to, tag: send_tag, comm };
-    // SAFETY: as the contract of `call` says.
-    unsafe { begin(me, outgoing, incoming, Lending::Refused, request) }
+    begin(me, outgoing, incoming, Lending::Refused, request)
 }
 
-unsafe fn begin(
+fn begin(
     me: &Process,
     outgoing: Outgoing,
     incoming: Incoming,
     lending: Lending,
-    request: *mut Request,
+    request: OutPtr<Request>,
 ) -> Answer {
     let layout = me.layout(incoming.datatype).map_err(|error| error.of(incoming.comm))?;
     let wanted = incoming.wanted(me, &layout)?;
-    // SAFETY: as the contract of `call` says.
-    let prepared = unsafe { outgoing.prepare(me, SendMode::Standard, lending) }?;
+    let prepared = outgoing.prepare(me, SendMode::Standard, lending)?;
     let both = request::keep(me, Pending::group());
     let receive = Pending::receive(incoming, layout);
     request::begin_part(me, both, receive, |request| Op::Receive(wanted, Start::Request(request)));
     let send = Pending::send(prepared.lent);
     request::begin_part(me, both, send, |request| Op::Send(prepared.send, Start::Request(request)));
-    // SAFETY: as the contract of `call` says.
-    unsafe { *request = both };
+    request.set(both);
     Ok(())
 }

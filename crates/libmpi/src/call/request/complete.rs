@@ -6,6 +6,7 @@ use mpi::source;
 use super::{Kind, Pending, State, check};
 use crate::abi::error::{Answer, Error};
 use crate::abi::handle::{self, Request};
+use crate::abi::pointers::InOutPtr;
 use crate::abi::status::Status;
 use crate::call::point_to_point::{self, settle};
 use crate::live::process::Process;
@@ -26,7 +27,7 @@ impl Drop for Thrown<'_> {
 }
 
 /// The operation at `place` is complete: what the program gets of it.
-unsafe fn finish(me: &Process, place: u32, told: &source::Status) -> (Status, Option<Error>) {
+fn finish(me: &Process, place: u32, told: &source::Status) -> (Status, Option<Error>) {
     enum End {
         Send(u64),
         Receive(crate::call::point_to_point::Incoming, crate::data::datatype::Layout),
@@ -50,8 +51,7 @@ unsafe fn finish(me: &Process, place: u32, told: &source::Status) -> (Status, Op
             settle(me, lent);
         }
         End::Receive(message, layout) => {
-            // SAFETY: as the contract of `call` says, the buffer is there until the operation is complete.
-            let taken = unsafe { message.take(me, &layout, told) };
+            let taken = message.take(me, &layout, told);
             return (message.status(told), taken.err());
         }
         End::Collective(Some(finish)) => {
@@ -67,9 +67,8 @@ unsafe fn finish(me: &Process, place: u32, told: &source::Status) -> (Status, Op
 }
 
 /// An operation of `request` is complete: the request itself, or a part of it.
-pub(super) unsafe fn completed(me: &Process, request: Request, part: u32, told: &source::Status) {
-    // SAFETY: as the contract of `call` says.
-    let (status, error) = unsafe { finish(me, part, told) };
+pub(super) fn completed(me: &Process, request: Request, part: u32, told: &source::Status) {
+    let (status, error) = finish(me, part, told);
     if handle::number(part) == request.0 {
         if let Some(pending) = me.requests.borrow_mut().get_mut(request.0) {
             pending.state = State::Complete(status, error);
@@ -87,26 +86,16 @@ pub(super) unsafe fn completed(me: &Process, request: Request, part: u32, told: 
             group.status = Some(status);
         }
     }
-    // SAFETY: as the contract of `call` says.
-    unsafe { point_to_point::advance(me, request, told) };
+    point_to_point::advance(me, request, told);
 }
 
 /// An operation that is part of `request` is complete.
-///
-/// # Safety
-/// As the contract of `call` says.
-pub unsafe fn part_completed(
-    me: &Process,
-    request: Request,
-    part: operation::Request,
-    told: &source::Status,
-) {
-    // SAFETY: the caller says so.
-    unsafe { completed(me, request, part.0, told) };
+pub fn part_completed(me: &Process, request: Request, part: operation::Request, told: &source::Status) {
+    completed(me, request, part.0, told);
 }
 
 /// Hands a request that is complete to the program: its handle becomes null, or inactive.
-pub(super) unsafe fn hand_out(me: &Process, request: &mut Request) -> (Status, Option<Error>) {
+pub(super) fn hand_out(me: &Process, request: &mut Request) -> (Status, Option<Error>) {
     let (mut status, mut error, own) = {
         let mut table = me.requests.borrow_mut();
         let pending = table.get_mut(request.0).expect("it is complete");
@@ -125,14 +114,13 @@ pub(super) unsafe fn hand_out(me: &Process, request: &mut Request) -> (Status, O
         (status, error, own)
     };
     if let Some(own) = own {
-        // SAFETY: as the contract of `call` says.
-        error = unsafe { own.query(&mut status).and(own.free()) }.err();
+        error = own.query(&mut status).and(own.free()).err();
     }
     (status, error)
 }
 
 /// Status of a request that is complete and stays so, for the program.
-pub(super) unsafe fn show(me: &Process, request: Request) -> (Status, Option<Error>) {
+pub(super) fn show(me: &Process, request: Request) -> (Status, Option<Error>) {
     let own = {
         let table = me.requests.borrow();
         let pending = table.get(request.0).expect("it is complete");
@@ -146,15 +134,13 @@ pub(super) unsafe fn show(me: &Process, request: Request) -> (Status, Option<Err
         }
     };
     let mut status = Status::EMPTY;
-    // SAFETY: as the contract of `call` says.
-    let error = unsafe { own.query(&mut status) }.err();
+    let error = own.query(&mut status).err();
     (status, error)
 }
 
 /// MPI_Request_free. What is under way goes on, and still does what it has to.
-pub unsafe fn request_free(me: &Process, request: *mut Request) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let request = unsafe { &mut *request };
+pub fn request_free(me: &Process, mut request: InOutPtr<Request>) -> Answer {
+    let request = &mut *request;
     check(me, *request)?;
     let number = std::mem::replace(request, Request::NULL).0;
     let parts = {
@@ -170,8 +156,7 @@ pub unsafe fn request_free(me: &Process, request: *mut Request) -> Answer {
                 }
                 table.remove(number);
                 drop(table);
-                // SAFETY: as the contract of `call` says.
-                return unsafe { own.free() };
+                return own.free();
             }
             (Kind::Group(group) | Kind::Partitioned(group, _), _) => std::mem::take(&mut group.parts),
             (Kind::Collective(_, Some(_)), _) => vec![handle::place(number).expect("it is in the table")],
@@ -196,7 +181,6 @@ pub unsafe fn request_free(me: &Process, request: *mut Request) -> Answer {
 
 /// An operation whose request was freed is complete.
 pub fn let_go_completed(me: &Process, request: operation::Request, told: &source::Status) {
-    // SAFETY: as the contract of `call` says, the buffer is there until the operation is complete.
-    unsafe { finish(me, request.0, told) };
+    finish(me, request.0, told);
     me.requests.borrow_mut().remove(handle::number(request.0));
 }

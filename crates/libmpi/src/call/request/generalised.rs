@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use super::{Kind, Pending, check, keep};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Request;
+use crate::abi::pointers::OutPtr;
 use crate::abi::status::Status;
 use crate::live::process::Process;
 use crate::objects::request::{Cancel, Free, Generalised, Query};
@@ -33,26 +34,26 @@ impl Generalised {
     }
 
     /// Asks for its status.
-    pub(super) unsafe fn query(&self, status: &mut Status) -> Answer {
+    pub(super) fn query(&self, status: &mut Status) -> Answer {
         let Some(query) = self.query else { return Ok(()) };
         let state = self.state;
-        // SAFETY: as the contract of `call` says.
+        // SAFETY: the program has given it as that function (`grequest_start`).
         let answer =
             callbacks::status(status, |status| Process::call_back(|| unsafe { query(state, status) }));
         outcome(answer, "query")
     }
 
     /// Tells the program that its state is needed no more.
-    pub(super) unsafe fn free(&self) -> Answer {
-        // SAFETY: as the contract of `call` says.
+    pub(super) fn free(&self) -> Answer {
+        // SAFETY: as in `query`.
         let free = |free: Free| Process::call_back(|| unsafe { free(self.state) });
         self.free.map_or(Ok(()), |function| outcome(free(function), "free"))
     }
 
     /// Tells the program that it is cancelled.
-    pub(super) unsafe fn cancel(&self) -> Answer {
+    pub(super) fn cancel(&self) -> Answer {
         let complete = c_int::from(self.complete);
-        // SAFETY: as the contract of `call` says.
+        // SAFETY: as in `query`.
         self.cancel.map_or(Ok(()), |cancel| outcome(unsafe { cancel(self.state, complete) }, "cancel"))
     }
 }
@@ -64,7 +65,7 @@ pub unsafe fn grequest_start(
     free: *mut c_void,
     cancel: *mut c_void,
     state: *mut c_void,
-    request: *mut Request,
+    request: OutPtr<Request>,
 ) -> Answer {
     // SAFETY: as the contract of `call` says, they are functions of these types, or null.
     let own = unsafe {
@@ -78,13 +79,12 @@ pub unsafe fn grequest_start(
         }
     };
     let kept = keep(me, Pending::new(Kind::Generalised(own)));
-    // SAFETY: as the contract of `call` says.
-    unsafe { *request = kept };
+    request.set(kept);
     Ok(())
 }
 
 /// MPI_Grequest_complete
-pub unsafe fn grequest_complete(me: &Process, request: Request) -> Answer {
+pub fn grequest_complete(me: &Process, request: Request) -> Answer {
     check(me, request)?;
     let own = match me.requests.borrow_mut().get_mut(request.0) {
         Some(Pending { kind: Kind::Generalised(own), .. }) => {
@@ -95,8 +95,7 @@ pub unsafe fn grequest_complete(me: &Process, request: Request) -> Answer {
     };
     if own.freed {
         me.requests.borrow_mut().remove(request.0);
-        // SAFETY: as the contract of `call` says.
-        return unsafe { own.free() };
+        return own.free();
     }
     Ok(())
 }

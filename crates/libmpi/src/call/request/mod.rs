@@ -25,6 +25,7 @@ use mpi::operation::{self, Op, Start, Until};
 
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Request};
+use crate::abi::pointers::{InOutPtr, InPtr, OutPtr};
 use crate::abi::status::Status;
 use crate::data::parcel::Place;
 use crate::live::process::Process;
@@ -113,9 +114,8 @@ fn check(me: &Process, request: Request) -> Answer {
 }
 
 /// MPI_Cancel: of a receive or a message that has not matched.
-pub unsafe fn cancel(me: &Process, request: *mut Request) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let request = unsafe { *request };
+pub fn cancel(me: &Process, request: InOutPtr<Request>) -> Answer {
+    let request = *request;
     check(me, request)?;
     enum Way {
         Simulated,
@@ -138,15 +138,13 @@ pub unsafe fn cancel(me: &Process, request: *mut Request) -> Answer {
             me.perform(Op::Cancel(operation::Request(place)), |_| ());
             Ok(())
         }
-        // SAFETY: as the contract of `call` says.
-        Way::Ask(own) => unsafe { own.cancel() },
+        Way::Ask(own) => own.cancel(),
         Way::Nothing => Ok(()),
     }
 }
 
 /// MPI_Test_cancelled
-pub unsafe fn test_cancelled(_: &Process, status: *const Status, flag: *mut c_int) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *flag = super::datatype::truth((*status).cancelled()) };
+pub fn test_cancelled(_: &Process, status: InPtr<Status>, flag: OutPtr<c_int>) -> Answer {
+    flag.set(super::datatype::truth(status.cancelled()));
     Ok(())
 }

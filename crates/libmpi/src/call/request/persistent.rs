@@ -8,14 +8,14 @@ use mpi::operation::{self, Op, Start};
 use super::{Again, Kind, Pending, State};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Request};
+use crate::abi::pointers::{InOutList, InOutPtr};
 use crate::call::point_to_point::{self, Lending};
 use crate::data::datatype::Layout;
 use crate::live::process::Process;
 
 /// MPI_Start
-pub unsafe fn start(me: &Process, request: *mut Request) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let request = unsafe { *request };
+pub fn start(me: &Process, request: InOutPtr<Request>) -> Answer {
+    let request = *request;
     enum What {
         Send(point_to_point::Outgoing, Layout, operation::SendMode),
         Receive(point_to_point::Incoming, Layout),
@@ -39,8 +39,7 @@ pub unsafe fn start(me: &Process, request: *mut Request) -> Answer {
     let begins = Start::Request(operation::Request(place));
     let op = match what {
         What::Send(message, layout, mode) => {
-            // SAFETY: as the contract of `call` says.
-            let prepared = unsafe { message.prepare_laid_out(me, layout, mode, Lending::Allowed) }?;
+            let prepared = message.prepare_laid_out(me, layout, mode, Lending::Allowed)?;
             let mut table = me.requests.borrow_mut();
             if let Some(Pending { kind: Kind::Send(_, lent), .. }) = table.get_mut(request.0) {
                 *lent = prepared.lent;
@@ -68,13 +67,12 @@ pub unsafe fn start(me: &Process, request: *mut Request) -> Answer {
 }
 
 /// MPI_Startall
-pub unsafe fn startall(me: &Process, count: c_int, requests: *mut Request) -> Answer {
+pub fn startall(me: &Process, count: c_int, requests: InOutList<Request>) -> Answer {
     let Ok(count) = usize::try_from(count) else {
         return Err(Error::new(Class::COUNT, format!("a count of 0 or more, not {count}")));
     };
-    for index in 0..count {
-        // SAFETY: as the contract of `call` says.
-        unsafe { start(me, requests.add(index)) }?;
+    for request in requests.values(count) {
+        start(me, InOutPtr::of(request))?;
     }
     Ok(())
 }

@@ -3,22 +3,21 @@
 use std::ffi::c_int;
 
 use crate::abi::error::Answer;
+use crate::abi::pointers::{InOutPtr, InPtr, OutPtr};
 use crate::abi::status::Status;
 use crate::live::process::Process;
 
 macro_rules! fields {
     ($($(#[$doc:meta])* $get:ident $set:ident $field:ident;)*) => {$(
         #[doc = concat!("MPI_Status_", stringify!($get))]
-        pub unsafe fn $get(_: &Process, status: *const Status, value: *mut c_int) -> Answer {
-            // SAFETY: as the contract of `call` says.
-            unsafe { *value = (*status).$field };
+        pub fn $get(_: &Process, status: InPtr<Status>, value: OutPtr<c_int>) -> Answer {
+            value.set(status.$field);
             Ok(())
         }
 
         #[doc = concat!("MPI_Status_", stringify!($set))]
-        pub unsafe fn $set(_: &Process, status: *mut Status, value: c_int) -> Answer {
-            // SAFETY: as the contract of `call` says.
-            unsafe { (*status).$field = value };
+        pub fn $set(_: &Process, mut status: InOutPtr<Status>, value: c_int) -> Answer {
+            status.$field = value;
             Ok(())
         }
     )*};
@@ -31,8 +30,7 @@ fields! {
 }
 
 /// MPI_Status_set_cancelled
-pub unsafe fn set_cancelled(_: &Process, status: *mut Status, flag: c_int) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { (*status).set_cancelled(flag != 0) };
+pub fn set_cancelled(_: &Process, mut status: InOutPtr<Status>, flag: c_int) -> Answer {
+    status.set_cancelled(flag != 0);
     Ok(())
 }

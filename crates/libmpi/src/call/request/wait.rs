@@ -11,6 +11,7 @@ use super::{Kind, State};
 use crate::abi::UNDEFINED;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Request};
+use crate::abi::pointers::{InList, InOutList, InOutPtr, OutList, OutPtr};
 use crate::abi::status::Status;
 use crate::call::datatype::truth;
 use crate::call::point_to_point;
@@ -26,19 +27,17 @@ enum Patience {
 use Patience::{Asks, Waits};
 
 /// A program's list of requests, and which of them are neither null nor inactive.
-struct Listed {
-    list: &'static mut [Request],
+struct Listed<'a> {
+    list: &'a mut [Request],
     active: Vec<usize>,
 }
 
-impl Listed {
-    unsafe fn of(me: &Process, count: c_int, requests: *mut Request) -> Answer<Listed> {
+impl<'a> Listed<'a> {
+    fn of(me: &Process, count: c_int, requests: InOutList<'a, Request>) -> Answer<Listed<'a>> {
         let Ok(count) = usize::try_from(count) else {
             return Err(Error::new(Class::COUNT, format!("a count of 0 or more, not {count}")));
         };
-        // SAFETY: as the contract of `call` says; an empty list may be anywhere.
-        let slice = || unsafe { std::slice::from_raw_parts_mut(requests, count) };
-        let list: &'static mut [Request] = if count == 0 { &mut [] } else { slice() };
+        let list = requests.values(count);
         let mut active = Vec::with_capacity(count);
         for (position, request) in list.iter().enumerate() {
             if is_active(me, *request)? {
@@ -49,15 +48,14 @@ impl Listed {
     }
 
     /// The statuses of those that are null or inactive.
-    unsafe fn write_empty(&self, statuses: *mut Status) {
+    fn write_empty(&self, statuses: OutList<Status>) {
         if statuses.is_null() {
             return;
         }
         let mut active = self.active.iter().peekable();
         for place in 0..self.list.len() {
             if active.next_if(|next| **next == place).is_none() {
-                // SAFETY: as the contract of `call` says.
-                unsafe { Status::write_empty(statuses.add(place)) };
+                Status::write_empty(statuses.at(place));
             }
         }
     }
@@ -108,7 +106,7 @@ fn outlook(me: &Process, listed: &Listed) -> Outlook {
 
 /// Requests of the list that are complete, by position, when `until` says so; an empty answer of one that
 /// only asks says that it is not so.
-unsafe fn look(me: &Process, listed: &Listed, until: Until, patience: Patience) -> Answer<Vec<usize>> {
+fn look(me: &Process, listed: &Listed, until: Until, patience: Patience) -> Answer<Vec<usize>> {
     let mut asked = false;
     loop {
         let now = outlook(me, listed);
@@ -143,7 +141,7 @@ unsafe fn look(me: &Process, listed: &Listed, until: Until, patience: Patience) 
 /// Operations that the simulator has said to be complete. All of it is so, if an operation of the program throws, too.
 struct Told<'a> {
     me: &'a Process,
-    listed: &'a Listed,
+    listed: &'a Listed<'a>,
     needed: &'a [(usize, u32)],
     done: std::vec::IntoIter<(u32, source::Status)>,
 }
@@ -152,8 +150,7 @@ impl Told<'_> {
     fn finish(&mut self) {
         for (index, told) in self.done.by_ref() {
             let (position, part) = self.needed[index as usize];
-            // SAFETY: as the contract of `call` says.
-            unsafe { completed(self.me, self.listed.list[position], part, &told) };
+            completed(self.me, self.listed.list[position], part, &told);
         }
     }
 }
@@ -179,282 +176,265 @@ fn flush(me: &Process, request: Request, asks: bool) {
 
 /// Hands out all of a list at these positions, in their order, with a status for each where the program wants one:
 /// place `order` of the statuses for `Some`, the position for `All`.
-unsafe fn hand_out_all(
+fn hand_out_all(
     me: &Process,
     listed: &mut Listed,
     positions: &[usize],
-    statuses: *mut Status,
+    statuses: OutList<Status>,
     dense: bool,
 ) -> Answer {
     let mut codes = Vec::with_capacity(positions.len());
     let mut first: Option<Error> = None;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        if !dense {
-            listed.write_empty(statuses);
-        }
-        for (order, &position) in positions.iter().enumerate() {
-            let (status, error) = hand_out(me, &mut listed.list[position]);
-            let place = if dense { order } else { position };
-            if !statuses.is_null() {
-                status.write(statuses.add(place));
-            }
-            codes.push((place, error.as_ref().map_or(0, |error| error.class.0)));
-            first = first.or(error);
-        }
-        let Some(first) = first else { return Ok(()) };
-        if !statuses.is_null() {
-            if !dense {
-                (0..listed.list.len()).for_each(|place| (*statuses.add(place)).error = 0);
-            }
-            codes.iter().for_each(|(place, code)| (*statuses.add(*place)).error = *code);
-        }
-        Err(Error { class: Class::IN_STATUS, ..first })
+    if !dense {
+        listed.write_empty(statuses);
     }
+    for (order, &position) in positions.iter().enumerate() {
+        let (status, error) = hand_out(me, &mut listed.list[position]);
+        let place = if dense { order } else { position };
+        status.write(statuses.at(place));
+        codes.push((place, error.as_ref().map_or(0, |error| error.class.0)));
+        first = first.or(error);
+    }
+    let Some(first) = first else { return Ok(()) };
+    let tell = |place: usize, code: c_int| statuses.at(place).change(|status| status.error = code);
+    if !dense {
+        (0..listed.list.len()).for_each(|place| tell(place, 0));
+    }
+    codes.iter().for_each(|(place, code)| tell(*place, *code));
+    Err(Error { class: Class::IN_STATUS, ..first })
 }
 
 /// MPI_Wait
-pub unsafe fn wait(me: &Process, request: *mut Request, status: *mut Status) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let simple = matches!(
-            me.requests.borrow().get((*request).0).map(|pending| (&pending.kind, &pending.state)),
-            Some((Kind::Send(..) | Kind::Receive(..) | Kind::Collective(..) | Kind::File(..), State::Active))
-        );
-        if simple {
-            let place = handle::place((*request).0).expect("it is in the table");
-            let told: source::Status = me.perform(Op::WaitOne(operation::Request(place)), |done| done.status);
-            completed(me, *request, place, &told);
-        } else {
-            let listed = Listed::of(me, 1, request)?;
-            if listed.active.is_empty() {
-                Status::write_empty(status);
-                return Ok(());
-            }
-            look(me, &listed, Until::All, Waits)?;
+pub fn wait(me: &Process, mut request: InOutPtr<Request>, status: OutPtr<Status>) -> Answer {
+    let simple = matches!(
+        me.requests.borrow().get(request.0).map(|pending| (&pending.kind, &pending.state)),
+        Some((Kind::Send(..) | Kind::Receive(..) | Kind::Collective(..) | Kind::File(..), State::Active))
+    );
+    if simple {
+        let place = handle::place(request.0).expect("it is in the table");
+        let told: source::Status = me.perform(Op::WaitOne(operation::Request(place)), |done| done.status);
+        completed(me, *request, place, &told);
+    } else {
+        let listed = Listed::of(me, 1, request.list())?;
+        if listed.active.is_empty() {
+            Status::write_empty(status);
+            return Ok(());
         }
-        let (told, error) = hand_out(me, &mut *request);
-        told.write(status);
-        error.map_or(Ok(()), Err)
+        look(me, &listed, Until::All, Waits)?;
     }
+    let (told, error) = hand_out(me, &mut request);
+    told.write(status);
+    error.map_or(Ok(()), Err)
 }
 
 /// MPI_Test
-pub unsafe fn test(me: &Process, request: *mut Request, flag: *mut c_int, status: *mut Status) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let mut index = 0;
-        any(me, (1, request), Asks, &mut index, flag, status)
-    }
+pub fn test(
+    me: &Process,
+    mut request: InOutPtr<Request>,
+    flag: OutPtr<c_int>,
+    status: OutPtr<Status>,
+) -> Answer {
+    let mut index = 0;
+    any(me, (1, request.list()), Asks, OutPtr::of(&mut index), flag, status)
 }
 
 /// MPI_Waitall
-pub unsafe fn waitall(me: &Process, count: c_int, requests: *mut Request, statuses: *mut Status) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let mut listed = Listed::of(me, count, requests)?;
-        let ready = look(me, &listed, Until::All, Waits)?;
-        hand_out_all(me, &mut listed, &ready, statuses, false)
-    }
+pub fn waitall(
+    me: &Process,
+    count: c_int,
+    requests: InOutList<Request>,
+    statuses: OutList<Status>,
+) -> Answer {
+    let mut listed = Listed::of(me, count, requests)?;
+    let ready = look(me, &listed, Until::All, Waits)?;
+    hand_out_all(me, &mut listed, &ready, statuses, false)
 }
 
 /// MPI_Testall
-pub unsafe fn testall(
+pub fn testall(
     me: &Process,
     count: c_int,
-    requests: *mut Request,
-    flag: *mut c_int,
-    statuses: *mut Status,
+    requests: InOutList<Request>,
+    flag: OutPtr<c_int>,
+    statuses: OutList<Status>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let mut listed = Listed::of(me, count, requests)?;
-        let ready = look(me, &listed, Until::All, Asks)?;
-        let done = ready.len() == listed.active.len();
-        *flag = truth(done);
-        if done { hand_out_all(me, &mut listed, &ready, statuses, false) } else { Ok(()) }
-    }
+    let mut listed = Listed::of(me, count, requests)?;
+    let ready = look(me, &listed, Until::All, Asks)?;
+    let done = ready.len() == listed.active.len();
+    flag.set(truth(done));
+    if done { hand_out_all(me, &mut listed, &ready, statuses, false) } else { Ok(()) }
 }
 
 /// MPI_Waitany
-pub unsafe fn waitany(
+pub fn waitany(
     me: &Process,
     count: c_int,
-    requests: *mut Request,
-    index: *mut c_int,
-    status: *mut Status,
+    requests: InOutList<Request>,
+    index: OutPtr<c_int>,
+    status: OutPtr<Status>,
 ) -> Answer {
     let mut flag = 0;
-    // SAFETY: as the contract of `call` says.
-    unsafe { any(me, (count, requests), Waits, index, &mut flag, status) }
+    any(me, (count, requests), Waits, index, OutPtr::of(&mut flag), status)
 }
 
 /// MPI_Testany
-pub unsafe fn testany(
+pub fn testany(
     me: &Process,
     count: c_int,
-    requests: *mut Request,
-    index: *mut c_int,
-    flag: *mut c_int,
-    status: *mut Status,
+    requests: InOutList<Request>,
+    index: OutPtr<c_int>,
+    flag: OutPtr<c_int>,
+    status: OutPtr<Status>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { any(me, (count, requests), Asks, index, flag, status) }
+    any(me, (count, requests), Asks, index, flag, status)
 }
 
-unsafe fn any(
+fn any(
     me: &Process,
-    (count, requests): (c_int, *mut Request),
+    (count, requests): (c_int, InOutList<Request>),
     patience: Patience,
-    index: *mut c_int,
-    flag: *mut c_int,
-    status: *mut Status,
+    index: OutPtr<c_int>,
+    flag: OutPtr<c_int>,
+    status: OutPtr<Status>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let listed = Listed::of(me, count, requests)?;
-        *index = UNDEFINED;
-        *flag = truth(listed.active.is_empty());
-        if listed.active.is_empty() {
-            Status::write_empty(status);
-            return Ok(());
-        }
-        let Some(&position) = look(me, &listed, Until::Any, patience)?.first() else { return Ok(()) };
-        (*index, *flag) = (position as c_int, 1);
-        let (told, error) = hand_out(me, &mut listed.list[position]);
-        told.write(status);
-        error.map_or(Ok(()), Err)
+    let listed = Listed::of(me, count, requests)?;
+    index.set(UNDEFINED);
+    flag.set(truth(listed.active.is_empty()));
+    if listed.active.is_empty() {
+        Status::write_empty(status);
+        return Ok(());
     }
+    let Some(&position) = look(me, &listed, Until::Any, patience)?.first() else { return Ok(()) };
+    index.set(position as c_int);
+    flag.set(1);
+    let (told, error) = hand_out(me, &mut listed.list[position]);
+    told.write(status);
+    error.map_or(Ok(()), Err)
 }
 
 /// MPI_Waitsome
-pub unsafe fn waitsome(
+pub fn waitsome(
     me: &Process,
     count: c_int,
-    requests: *mut Request,
-    done_count: *mut c_int,
-    indices: *mut c_int,
-    statuses: *mut Status,
+    requests: InOutList<Request>,
+    done_count: OutPtr<c_int>,
+    indices: OutList<c_int>,
+    statuses: OutList<Status>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { some(me, (count, requests), Waits, done_count, indices, statuses) }
+    some(me, (count, requests), Waits, done_count, indices, statuses)
 }
 
 /// MPI_Testsome
-pub unsafe fn testsome(
+pub fn testsome(
     me: &Process,
     count: c_int,
-    requests: *mut Request,
-    done_count: *mut c_int,
-    indices: *mut c_int,
-    statuses: *mut Status,
+    requests: InOutList<Request>,
+    done_count: OutPtr<c_int>,
+    indices: OutList<c_int>,
+    statuses: OutList<Status>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { some(me, (count, requests), Asks, done_count, indices, statuses) }
+    some(me, (count, requests), Asks, done_count, indices, statuses)
 }
 
-unsafe fn some(
+fn some(
     me: &Process,
-    (count, requests): (c_int, *mut Request),
+    (count, requests): (c_int, InOutList<Request>),
     patience: Patience,
-    done_count: *mut c_int,
-    indices: *mut c_int,
-    statuses: *mut Status,
+    done_count: OutPtr<c_int>,
+    indices: OutList<c_int>,
+    statuses: OutList<Status>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let mut listed = Listed::of(me, count, requests)?;
-        if listed.active.is_empty() {
-            *done_count = UNDEFINED;
-            return Ok(());
-        }
-        let ready = look(me, &listed, Until::Some, patience)?;
-        *done_count = ready.len() as c_int;
-        ready.iter().enumerate().for_each(|(order, place)| *indices.add(order) = *place as c_int);
-        hand_out_all(me, &mut listed, &ready, statuses, true)
+    let mut listed = Listed::of(me, count, requests)?;
+    if listed.active.is_empty() {
+        done_count.set(UNDEFINED);
+        return Ok(());
     }
+    let ready = look(me, &listed, Until::Some, patience)?;
+    done_count.set(ready.len() as c_int);
+    ready.iter().enumerate().for_each(|(order, place)| indices.at(order).set(*place as c_int));
+    hand_out_all(me, &mut listed, &ready, statuses, true)
+}
+
+/// The program's list, of which nothing is handed out.
+fn copied(requests: InList<Request>, count: c_int) -> Vec<Request> {
+    requests.values(usize::try_from(count).unwrap_or(0)).collect()
 }
 
 /// MPI_Request_get_status
-pub unsafe fn get_status(me: &Process, request: Request, flag: *mut c_int, status: *mut Status) -> Answer {
+pub fn get_status(me: &Process, request: Request, flag: OutPtr<c_int>, status: OutPtr<Status>) -> Answer {
     let mut index = 0;
-    // SAFETY: as the contract of `call` says.
-    unsafe { get_status_any(me, 1, &raw const request, &mut index, flag, status) }
+    get_status_any(me, 1, InList::of(&[request]), OutPtr::of(&mut index), flag, status)
 }
 
 /// MPI_Request_get_status_any
-pub unsafe fn get_status_any(
+pub fn get_status_any(
     me: &Process,
     count: c_int,
-    requests: *const Request,
-    index: *mut c_int,
-    flag: *mut c_int,
-    status: *mut Status,
+    requests: InList<Request>,
+    index: OutPtr<c_int>,
+    flag: OutPtr<c_int>,
+    status: OutPtr<Status>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says; nothing is written into the list.
-    unsafe {
-        let listed = Listed::of(me, count, requests.cast_mut())?;
-        (*index, *flag) = (UNDEFINED, truth(listed.active.is_empty()));
-        if listed.active.is_empty() {
-            Status::write_empty(status);
-            return Ok(());
-        }
-        let Some(&position) = look(me, &listed, Until::Any, Asks)?.first() else { return Ok(()) };
-        (*index, *flag) = (position as c_int, 1);
-        let (told, error) = show(me, listed.list[position]);
-        told.write(status);
-        error.map_or(Ok(()), Err)
+    let mut list = copied(requests, count);
+    let listed = Listed::of(me, count, InOutList::of(&mut list))?;
+    index.set(UNDEFINED);
+    flag.set(truth(listed.active.is_empty()));
+    if listed.active.is_empty() {
+        Status::write_empty(status);
+        return Ok(());
     }
+    let Some(&position) = look(me, &listed, Until::Any, Asks)?.first() else { return Ok(()) };
+    index.set(position as c_int);
+    flag.set(1);
+    let (told, error) = show(me, listed.list[position]);
+    told.write(status);
+    error.map_or(Ok(()), Err)
 }
 
 /// MPI_Request_get_status_all
-pub unsafe fn get_status_all(
+pub fn get_status_all(
     me: &Process,
     count: c_int,
-    requests: *const Request,
-    flag: *mut c_int,
-    statuses: *mut Status,
+    requests: InList<Request>,
+    flag: OutPtr<c_int>,
+    statuses: OutList<Status>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says; nothing is written into the list.
-    unsafe {
-        let listed = Listed::of(me, count, requests.cast_mut())?;
-        let ready = look(me, &listed, Until::All, Asks)?;
-        let done = ready.len() == listed.active.len();
-        *flag = truth(done);
-        if done && !statuses.is_null() {
-            listed.write_empty(statuses);
-            for position in ready {
-                show(me, listed.list[position]).0.write(statuses.add(position));
-            }
+    let mut list = copied(requests, count);
+    let listed = Listed::of(me, count, InOutList::of(&mut list))?;
+    let ready = look(me, &listed, Until::All, Asks)?;
+    let done = ready.len() == listed.active.len();
+    flag.set(truth(done));
+    if done && !statuses.is_null() {
+        listed.write_empty(statuses);
+        for position in ready {
+            show(me, listed.list[position]).0.write(statuses.at(position));
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// MPI_Request_get_status_some
-pub unsafe fn get_status_some(
+pub fn get_status_some(
     me: &Process,
     count: c_int,
-    requests: *const Request,
-    done_count: *mut c_int,
-    indices: *mut c_int,
-    statuses: *mut Status,
+    requests: InList<Request>,
+    done_count: OutPtr<c_int>,
+    indices: OutList<c_int>,
+    statuses: OutList<Status>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says; nothing is written into the list.
-    unsafe {
-        let listed = Listed::of(me, count, requests.cast_mut())?;
-        if listed.active.is_empty() {
-            *done_count = UNDEFINED;
-            return Ok(());
-        }
-        let ready = look(me, &listed, Until::Some, Asks)?;
-        *done_count = ready.len() as c_int;
-        for (order, &position) in ready.iter().enumerate() {
-            *indices.add(order) = position as c_int;
-            if !statuses.is_null() {
-                show(me, listed.list[position]).0.write(statuses.add(order));
-            }
-        }
-        Ok(())
+    let mut list = copied(requests, count);
+    let listed = Listed::of(me, count, InOutList::of(&mut list))?;
+    if listed.active.is_empty() {
+        done_count.set(UNDEFINED);
+        return Ok(());
     }
+    let ready = look(me, &listed, Until::Some, Asks)?;
+    done_count.set(ready.len() as c_int);
+    for (order, &position) in ready.iter().enumerate() {
+        indices.at(order).set(position as c_int);
+        if !statuses.is_null() {
+            show(me, listed.list[position]).0.write(statuses.at(order));
+        }
+    }
+    Ok(())
 }

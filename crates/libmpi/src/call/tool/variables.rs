@@ -1,9 +1,10 @@
 //! Control variables, performance variables, and their categories.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 
-use super::{Code, Told, entry, place_of, put, ready, tell};
+use super::{Code, Told, entry, place_of, ready, tell};
 use crate::abi::handle::{self, Datatype};
+use crate::abi::pointers::{InOutPtr, InText, OutList, OutPtr, OutText};
 use crate::live::process::Process;
 
 /// MPI_T_VERBOSITY_USER_BASIC
@@ -79,10 +80,9 @@ const CATEGORIES: [(&str, &str, bool); 2] =
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident $table:ident;)*) => {$(
         $(#[$doc])*
-        pub unsafe fn $name(me: &Process, count: *mut c_int) -> Told {
+        pub fn $name(me: &Process, count: OutPtr<c_int>) -> Told {
             ready(me)?;
-            // SAFETY: as the contract of `call` says.
-            unsafe { put(count, $table.len() as c_int) };
+            count.set($table.len() as c_int);
             Ok(())
         }
     )*};
@@ -98,39 +98,35 @@ counts! {
 }
 
 /// MPI_T_cvar_get_info
-pub unsafe fn cvar_get_info(
+pub fn cvar_get_info(
     me: &Process,
     index: c_int,
-    name: *mut c_char,
-    name_length: *mut c_int,
-    verbosity: *mut c_int,
-    datatype: *mut Datatype,
-    values: *mut usize,
-    text: *mut c_char,
-    text_length: *mut c_int,
-    bind: *mut c_int,
-    scope: *mut c_int,
+    name: OutText,
+    name_length: InOutPtr<c_int>,
+    verbosity: OutPtr<c_int>,
+    datatype: OutPtr<Datatype>,
+    values: OutPtr<usize>,
+    text: OutText,
+    text_length: InOutPtr<c_int>,
+    bind: OutPtr<c_int>,
+    scope: OutPtr<c_int>,
 ) -> Told {
     ready(me)?;
     let variable = entry(&CVARS, index)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        tell(variable.name, name, name_length);
-        tell(variable.text, text, text_length);
-        put(verbosity, BASIC);
-        put(datatype, NUMBER);
-        put(values, 0);
-        put(bind, NO_OBJECT);
-        put(scope, CONSTANT);
-    }
+    tell(variable.name, name, name_length);
+    tell(variable.text, text, text_length);
+    verbosity.set(BASIC);
+    datatype.set(NUMBER);
+    values.set(0);
+    bind.set(NO_OBJECT);
+    scope.set(CONSTANT);
     Ok(())
 }
 
 /// MPI_T_cvar_get_index
-pub unsafe fn cvar_get_index(me: &Process, name: *const c_char, index: *mut c_int) -> Told {
+pub fn cvar_get_index(me: &Process, name: InText, index: OutPtr<c_int>) -> Told {
     ready(me)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { put(index, place_of(CVARS.iter().map(|one| one.name), name)?) };
+    index.set(place_of(CVARS.iter().map(|one| one.name), name)?);
     Ok(())
 }
 
@@ -139,37 +135,32 @@ pub unsafe fn cvar_handle_alloc(
     me: &Process,
     index: c_int,
     _object: *mut c_void,
-    made: *mut usize,
-    count: *mut c_int,
+    made: OutPtr<usize>,
+    count: OutPtr<c_int>,
 ) -> Told {
     ready(me)?;
     entry(&CVARS, index)?;
     let place = me.objects.tools.borrow_mut().cvars.insert(index as usize);
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        put(made, handle::number(place));
-        put(count, 1);
-    }
+    made.set(handle::number(place));
+    count.set(1);
     Ok(())
 }
 
 /// MPI_T_cvar_handle_free
-pub unsafe fn cvar_handle_free(me: &Process, freed: *mut usize) -> Told {
+pub fn cvar_handle_free(me: &Process, mut freed: InOutPtr<usize>) -> Told {
     ready(me)?;
-    // SAFETY: as the contract of `call` says.
-    let freed = unsafe { &mut *freed };
+    let freed = &mut *freed;
     me.objects.tools.borrow_mut().cvars.remove(*freed).ok_or(Code::INVALID_HANDLE)?;
     *freed = 0;
     Ok(())
 }
 
 /// MPI_T_cvar_read
-pub unsafe fn cvar_read(me: &Process, of: usize, place: *mut c_void) -> Told {
+pub fn cvar_read(me: &Process, of: usize, place: OutPtr<c_void>) -> Told {
     ready(me)?;
     let found = me.objects.tools.borrow().cvars.get(of).copied();
     let value = (CVARS[found.ok_or(Code::INVALID_HANDLE)?].value)(me);
-    // SAFETY: as the contract of `call` says.
-    unsafe { put(place.cast(), value) };
+    place.of_type::<u64>().set(value);
     Ok(())
 }
 
@@ -181,65 +172,59 @@ pub unsafe fn cvar_write(me: &Process, of: usize, _: *const c_void) -> Told {
 }
 
 /// MPI_T_pvar_get_info
-pub unsafe fn pvar_get_info(
+pub fn pvar_get_info(
     me: &Process,
     index: c_int,
-    name: *mut c_char,
-    name_length: *mut c_int,
-    verbosity: *mut c_int,
-    class: *mut c_int,
-    datatype: *mut Datatype,
-    values: *mut usize,
-    text: *mut c_char,
-    text_length: *mut c_int,
-    bind: *mut c_int,
-    read_only: *mut c_int,
-    continuous: *mut c_int,
-    atomic: *mut c_int,
+    name: OutText,
+    name_length: InOutPtr<c_int>,
+    verbosity: OutPtr<c_int>,
+    class: OutPtr<c_int>,
+    datatype: OutPtr<Datatype>,
+    values: OutPtr<usize>,
+    text: OutText,
+    text_length: InOutPtr<c_int>,
+    bind: OutPtr<c_int>,
+    read_only: OutPtr<c_int>,
+    continuous: OutPtr<c_int>,
+    atomic: OutPtr<c_int>,
 ) -> Told {
     ready(me)?;
     let variable = entry(&PVARS, index)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        tell(variable.name, name, name_length);
-        tell(variable.text, text, text_length);
-        put(verbosity, BASIC);
-        put(class, LEVEL);
-        put(datatype, NUMBER);
-        put(values, 0);
-        put(bind, NO_OBJECT);
-        put(read_only, 1);
-        put(continuous, 1);
-        put(atomic, 0);
-    }
+    tell(variable.name, name, name_length);
+    tell(variable.text, text, text_length);
+    verbosity.set(BASIC);
+    class.set(LEVEL);
+    datatype.set(NUMBER);
+    values.set(0);
+    bind.set(NO_OBJECT);
+    read_only.set(1);
+    continuous.set(1);
+    atomic.set(0);
     Ok(())
 }
 
 /// MPI_T_pvar_get_index
-pub unsafe fn pvar_get_index(me: &Process, name: *const c_char, class: c_int, index: *mut c_int) -> Told {
+pub fn pvar_get_index(me: &Process, name: InText, class: c_int, index: OutPtr<c_int>) -> Told {
     ready(me)?;
     if class != LEVEL {
         return Err(Code::INVALID_NAME);
     }
-    // SAFETY: as the contract of `call` says.
-    unsafe { put(index, place_of(PVARS.iter().map(|one| one.name), name)?) };
+    index.set(place_of(PVARS.iter().map(|one| one.name), name)?);
     Ok(())
 }
 
 /// MPI_T_pvar_session_create
-pub unsafe fn pvar_session_create(me: &Process, session: *mut usize) -> Told {
+pub fn pvar_session_create(me: &Process, session: OutPtr<usize>) -> Told {
     ready(me)?;
     let place = me.objects.tools.borrow_mut().sessions.insert(());
-    // SAFETY: as the contract of `call` says.
-    unsafe { put(session, handle::number(place)) };
+    session.set(handle::number(place));
     Ok(())
 }
 
 /// MPI_T_pvar_session_free
-pub unsafe fn pvar_session_free(me: &Process, session: *mut usize) -> Told {
+pub fn pvar_session_free(me: &Process, mut session: InOutPtr<usize>) -> Told {
     ready(me)?;
-    // SAFETY: as the contract of `call` says.
-    let session = unsafe { &mut *session };
+    let session = &mut *session;
     me.objects.tools.borrow_mut().sessions.remove(*session).ok_or(Code::INVALID_SESSION)?;
     *session = 0;
     Ok(())
@@ -260,26 +245,22 @@ pub unsafe fn pvar_handle_alloc(
     session: usize,
     index: c_int,
     _object: *mut c_void,
-    made: *mut usize,
-    count: *mut c_int,
+    made: OutPtr<usize>,
+    count: OutPtr<c_int>,
 ) -> Told {
     ready(me)?;
     entry(&PVARS, index)?;
     let mut tools = me.objects.tools.borrow_mut();
     tools.sessions.get(session).ok_or(Code::INVALID_SESSION)?;
     let place = tools.pvars.insert((session, index as usize));
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        put(made, handle::number(place));
-        put(count, 1);
-    }
+    made.set(handle::number(place));
+    count.set(1);
     Ok(())
 }
 
 /// MPI_T_pvar_handle_free
-pub unsafe fn pvar_handle_free(me: &Process, session: usize, freed: *mut usize) -> Told {
-    // SAFETY: as the contract of `call` says.
-    let freed = unsafe { &mut *freed };
+pub fn pvar_handle_free(me: &Process, session: usize, mut freed: InOutPtr<usize>) -> Told {
+    let freed = &mut *freed;
     pvar(me, session, *freed)?;
     me.objects.tools.borrow_mut().pvars.remove(*freed);
     *freed = 0;
@@ -287,10 +268,9 @@ pub unsafe fn pvar_handle_free(me: &Process, session: usize, freed: *mut usize) 
 }
 
 /// MPI_T_pvar_read
-pub unsafe fn pvar_read(me: &Process, session: usize, of: usize, place: *mut c_void) -> Told {
+pub fn pvar_read(me: &Process, session: usize, of: usize, place: OutPtr<c_void>) -> Told {
     let variable = pvar(me, session, of)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { put(place.cast(), (variable.value)(me)) };
+    place.of_type::<u64>().set((variable.value)(me));
     Ok(())
 }
 
@@ -306,12 +286,12 @@ fn refused(me: &Process, session: usize, of: usize, error: Code) -> Told {
 }
 
 /// MPI_T_pvar_start, MPI_T_pvar_stop: they are continuous.
-pub unsafe fn pvar_start_or_stop(me: &Process, session: usize, of: usize) -> Told {
+pub fn pvar_start_or_stop(me: &Process, session: usize, of: usize) -> Told {
     refused(me, session, of, Code::PVAR_NO_STARTSTOP)
 }
 
 /// MPI_T_pvar_reset
-pub unsafe fn pvar_reset(me: &Process, session: usize, of: usize) -> Told {
+pub fn pvar_reset(me: &Process, session: usize, of: usize) -> Told {
     refused(me, session, of, Code::PVAR_NO_WRITE)
 }
 
@@ -328,75 +308,67 @@ pub unsafe fn pvar_readreset(me: &Process, session: usize, of: usize, _: *mut c_
 }
 
 /// MPI_T_category_get_info
-pub unsafe fn category_get_info(
+pub fn category_get_info(
     me: &Process,
     index: c_int,
-    name: *mut c_char,
-    name_length: *mut c_int,
-    text: *mut c_char,
-    text_length: *mut c_int,
-    cvars: *mut c_int,
-    pvars: *mut c_int,
-    categories: *mut c_int,
+    name: OutText,
+    name_length: InOutPtr<c_int>,
+    text: OutText,
+    text_length: InOutPtr<c_int>,
+    cvars: OutPtr<c_int>,
+    pvars: OutPtr<c_int>,
+    categories: OutPtr<c_int>,
 ) -> Told {
     ready(me)?;
     let (title, meaning, has_cvars) = entry(&CATEGORIES, index)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        tell(title, name, name_length);
-        tell(meaning, text, text_length);
-        put(cvars, if *has_cvars { CVARS.len() as c_int } else { 0 });
-        put(pvars, if *has_cvars { 0 } else { PVARS.len() as c_int });
-        put(categories, 0);
-    }
+    tell(title, name, name_length);
+    tell(meaning, text, text_length);
+    cvars.set(if *has_cvars { CVARS.len() as c_int } else { 0 });
+    pvars.set(if *has_cvars { 0 } else { PVARS.len() as c_int });
+    categories.set(0);
     Ok(())
 }
 
 /// MPI_T_category_get_index
-pub unsafe fn category_get_index(me: &Process, name: *const c_char, index: *mut c_int) -> Told {
+pub fn category_get_index(me: &Process, name: InText, index: OutPtr<c_int>) -> Told {
     ready(me)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { put(index, place_of(CATEGORIES.iter().map(|one| one.0), name)?) };
+    index.set(place_of(CATEGORIES.iter().map(|one| one.0), name)?);
     Ok(())
 }
 
 /// The first `room` numbers below `count`.
-unsafe fn list(count: usize, room: c_int, indices: *mut c_int) {
+fn list(count: usize, room: c_int, indices: OutList<c_int>) {
     for index in 0..count.min(usize::try_from(room).unwrap_or(0)) {
-        // SAFETY: as the contract of `call` says.
-        unsafe { *indices.add(index) = index as c_int };
+        indices.at(index).set(index as c_int);
     }
 }
 
 /// MPI_T_category_get_cvars
-pub unsafe fn category_get_cvars(me: &Process, index: c_int, room: c_int, indices: *mut c_int) -> Told {
+pub fn category_get_cvars(me: &Process, index: c_int, room: c_int, indices: OutList<c_int>) -> Told {
     ready(me)?;
     let (.., has_cvars) = entry(&CATEGORIES, index)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { list(if *has_cvars { CVARS.len() } else { 0 }, room, indices) };
+    list(if *has_cvars { CVARS.len() } else { 0 }, room, indices);
     Ok(())
 }
 
 /// MPI_T_category_get_pvars
-pub unsafe fn category_get_pvars(me: &Process, index: c_int, room: c_int, indices: *mut c_int) -> Told {
+pub fn category_get_pvars(me: &Process, index: c_int, room: c_int, indices: OutList<c_int>) -> Told {
     ready(me)?;
     let (.., has_cvars) = entry(&CATEGORIES, index)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { list(if *has_cvars { 0 } else { PVARS.len() }, room, indices) };
+    list(if *has_cvars { 0 } else { PVARS.len() }, room, indices);
     Ok(())
 }
 
 /// MPI_T_category_get_categories, MPI_T_category_get_events: none has any.
-pub unsafe fn category_get_none(me: &Process, index: c_int, _: c_int, _: *mut c_int) -> Told {
+pub fn category_get_none(me: &Process, index: c_int, _: c_int, _: OutPtr<c_int>) -> Told {
     ready(me)?;
     entry(&CATEGORIES, index).map(|_| ())
 }
 
 /// MPI_T_category_get_num_events
-pub unsafe fn category_get_num_events(me: &Process, index: c_int, count: *mut c_int) -> Told {
+pub fn category_get_num_events(me: &Process, index: c_int, count: OutPtr<c_int>) -> Told {
     ready(me)?;
     entry(&CATEGORIES, index)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { put(count, 0) };
+    count.set(0);
     Ok(())
 }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use mpi::cartesian;
 use mpi::operation::{CartGrid, NewComm};
 
-use super::{Kind, fill, list, mapped, refused, seen, with_topology};
+use super::{Kind, fill, mapped, refused, seen, with_topology};
 use crate::abi::PROC_NULL;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Comm;
+use crate::abi::pointers::{InList, InOutList, OutList, OutPtr};
 use crate::call::communicator::{self, Communicator};
 use crate::call::creation;
 use crate::call::datatype::truth;
@@ -26,19 +27,19 @@ fn find(me: &Process, comm: Comm) -> Answer<(Rc<Communicator>, Arc<CartGrid>)> {
 }
 
 /// A grid of the program, on the ranks of `comm`.
-unsafe fn grid(
+fn grid(
     me: &Process,
     comm: Comm,
     dimensions: c_int,
-    sizes: *const c_int,
-    periods: *const c_int,
+    sizes: InList<c_int>,
+    periods: InList<c_int>,
 ) -> Answer<(Rc<Communicator>, CartGrid)> {
     let found = communicator::find_intra(me, comm)?;
     let Ok(dimensions) = usize::try_from(dimensions) else {
         return refused(comm, Class::DIMS, format!("a number of dimensions of 0 or more, not {dimensions}"));
     };
-    // SAFETY: as the contract of `call` says.
-    let (sizes, periods) = unsafe { (list(sizes, dimensions), list(periods, dimensions)) };
+    let (sizes, periods) =
+        (sizes.values(dimensions).collect::<Vec<_>>(), periods.values(dimensions).collect::<Vec<_>>());
     if let Some(size) = sizes.iter().find(|size| **size < 1) {
         return refused(comm, Class::DIMS, format!("sizes of 1 or more, not {size}"));
     }
@@ -54,60 +55,50 @@ unsafe fn grid(
 }
 
 /// MPI_Cart_create
-pub unsafe fn cart_create(
+pub fn cart_create(
     me: &Process,
     comm: Comm,
     dimensions: c_int,
-    sizes: *const c_int,
-    periods: *const c_int,
+    sizes: InList<c_int>,
+    periods: InList<c_int>,
     _reorder: c_int,
-    new: *mut Comm,
+    new: OutPtr<Comm>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let (_, grid) = unsafe {
-        *new = Comm::NULL;
-        grid(me, comm, dimensions, sizes, periods)
-    }?;
+    new.set(Comm::NULL);
+    let (_, grid) = grid(me, comm, dimensions, sizes, periods)?;
     let made = creation::make(me, comm, NewComm::Cart(Arc::new(grid)))?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
 /// MPI_Cart_map
-pub unsafe fn cart_map(
+pub fn cart_map(
     me: &Process,
     comm: Comm,
     dimensions: c_int,
-    sizes: *const c_int,
-    periods: *const c_int,
-    rank: *mut c_int,
+    sizes: InList<c_int>,
+    periods: InList<c_int>,
+    rank: OutPtr<c_int>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let (found, grid) = grid(me, comm, dimensions, sizes, periods)?;
-        *rank = mapped(&found, grid.size().expect("it has been checked"));
-    }
+    let (found, grid) = grid(me, comm, dimensions, sizes, periods)?;
+    rank.set(mapped(&found, grid.size().expect("it has been checked")));
     Ok(())
 }
 
 /// MPI_Cart_sub
-pub unsafe fn cart_sub(me: &Process, comm: Comm, remain: *const c_int, new: *mut Comm) -> Answer {
+pub fn cart_sub(me: &Process, comm: Comm, remain: InList<c_int>, new: OutPtr<Comm>) -> Answer {
     let (_, grid) = find(me, comm)?;
-    // SAFETY: as the contract of `call` says.
-    let remain = unsafe { list(remain, grid.sizes.len()) };
+    let remain = remain.values(grid.sizes.len()).collect::<Vec<_>>();
     let remain = remain.iter().map(|keeps| *keeps != 0).collect();
     let made = creation::make(me, comm, NewComm::CartSub(remain))?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
 /// MPI_Cartdim_get
-pub unsafe fn cartdim_get(me: &Process, comm: Comm, dimensions: *mut c_int) -> Answer {
+pub fn cartdim_get(me: &Process, comm: Comm, dimensions: OutPtr<c_int>) -> Answer {
     let (_, grid) = find(me, comm)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *dimensions = grid.sizes.len() as c_int };
+    dimensions.set(grid.sizes.len() as c_int);
     Ok(())
 }
 
@@ -121,64 +112,58 @@ fn check_room(comm: Comm, grid: &CartGrid, most: c_int) -> Answer {
 }
 
 /// MPI_Cart_get
-pub unsafe fn cart_get(
+pub fn cart_get(
     me: &Process,
     comm: Comm,
     most: c_int,
-    sizes: *mut c_int,
-    periods: *mut c_int,
-    coordinates: *mut c_int,
+    sizes: OutList<c_int>,
+    periods: OutList<c_int>,
+    coordinates: OutList<c_int>,
 ) -> Answer {
     let (found, grid) = find(me, comm)?;
     check_room(comm, &grid, most)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        fill(sizes, most, grid.sizes.iter().map(|size| *size as c_int));
-        fill(periods, most, grid.periodic.iter().map(|wraps| truth(*wraps)));
-        fill(coordinates, most, grid.coordinates(found.rank).into_iter().map(|at| at as c_int));
-    }
+    fill(sizes, most, grid.sizes.iter().map(|size| *size as c_int));
+    fill(periods, most, grid.periodic.iter().map(|wraps| truth(*wraps)));
+    fill(coordinates, most, grid.coordinates(found.rank).into_iter().map(|at| at as c_int));
     Ok(())
 }
 
 /// MPI_Cart_coords
-pub unsafe fn cart_coords(
+pub fn cart_coords(
     me: &Process,
     comm: Comm,
     rank: c_int,
     most: c_int,
-    coordinates: *mut c_int,
+    coordinates: OutList<c_int>,
 ) -> Answer {
     let (found, grid) = find(me, comm)?;
     let rank = found.check_rank(rank, Class::RANK).map_err(|error| error.of(comm))?;
     check_room(comm, &grid, most)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { fill(coordinates, most, grid.coordinates(rank).into_iter().map(|at| at as c_int)) };
+    fill(coordinates, most, grid.coordinates(rank).into_iter().map(|at| at as c_int));
     Ok(())
 }
 
 /// MPI_Cart_rank
-pub unsafe fn cart_rank(me: &Process, comm: Comm, coordinates: *const c_int, rank: *mut c_int) -> Answer {
+pub fn cart_rank(me: &Process, comm: Comm, coordinates: InList<c_int>, rank: OutPtr<c_int>) -> Answer {
     let (_, grid) = find(me, comm)?;
-    // SAFETY: as the contract of `call` says.
     let wanted: Vec<i64> =
-        unsafe { list(coordinates, grid.sizes.len()) }.into_iter().map(i64::from).collect();
+        coordinates.values(grid.sizes.len()).collect::<Vec<_>>().into_iter().map(i64::from).collect();
     let Some(found) = grid.rank(&wanted) else {
         let reason = format!("coordinates in a grid of sizes {:?}, not {wanted:?}", grid.sizes);
         return refused(comm, Class::ARG, reason);
     };
-    // SAFETY: as the contract of `call` says.
-    unsafe { *rank = found as c_int };
+    rank.set(found as c_int);
     Ok(())
 }
 
 /// MPI_Cart_shift
-pub unsafe fn cart_shift(
+pub fn cart_shift(
     me: &Process,
     comm: Comm,
     direction: c_int,
     by: c_int,
-    source: *mut c_int,
-    destination: *mut c_int,
+    source: OutPtr<c_int>,
+    destination: OutPtr<c_int>,
 ) -> Answer {
     let (found, grid) = find(me, comm)?;
     let dimension = usize::try_from(direction).ok().filter(|dimension| *dimension < grid.sizes.len());
@@ -188,22 +173,19 @@ pub unsafe fn cart_shift(
         return refused(comm, Class::DIMS, reason);
     };
     let (from, to) = grid.shift(found.rank, dimension, by.into());
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        *source = from.map_or(PROC_NULL, seen);
-        *destination = to.map_or(PROC_NULL, seen);
-    }
+    source.set(from.map_or(PROC_NULL, seen));
+    destination.set(to.map_or(PROC_NULL, seen));
     Ok(())
 }
 
 /// MPI_Dims_create
-pub unsafe fn dims_create(_: &Process, ranks: c_int, dimensions: c_int, sizes: *mut c_int) -> Answer {
+pub fn dims_create(_: &Process, ranks: c_int, dimensions: c_int, sizes: InOutList<c_int>) -> Answer {
     let Ok(dimensions) = usize::try_from(dimensions) else {
         let reason = format!("a number of dimensions of 0 or more, not {dimensions}");
         return Err(Error::new(Class::DIMS, reason));
     };
-    // SAFETY: as the contract of `call` says.
-    let wanted = unsafe { list(sizes, dimensions) };
+    let sizes = sizes.values(dimensions);
+    let wanted = sizes.to_vec();
     let fixed: Option<Vec<u32>> = wanted.iter().map(|size| u32::try_from(*size).ok()).collect();
     let ranks_given = u32::try_from(ranks).ok().filter(|ranks| *ranks > 0);
     let balanced = ranks_given.zip(fixed).and_then(|(ranks, fixed)| match fixed.len() {
@@ -215,7 +197,6 @@ pub unsafe fn dims_create(_: &Process, ranks: c_int, dimensions: c_int, sizes: *
             format!("{ranks} ranks cannot lie in a grid of sizes {wanted:?}, where 0 is to be chosen");
         return Err(Error::new(Class::DIMS, reason));
     };
-    // SAFETY: as the contract of `call` says.
-    unsafe { fill(sizes, dimensions as c_int, balanced.into_iter().map(|size| size as c_int)) };
+    sizes.iter_mut().zip(balanced).for_each(|(place, size)| *place = size as c_int);
     Ok(())
 }

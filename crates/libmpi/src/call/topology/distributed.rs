@@ -7,9 +7,10 @@ use std::sync::Arc;
 use mpi::collective::Kind as Collective;
 use mpi::operation::{Neighbours, NewComm};
 
-use super::{Kind, Topology, Weights, fill, list, refused, with_topology};
+use super::{Kind, Topology, Weights, fill, refused, with_topology};
 use crate::abi::error::{Answer, Class};
 use crate::abi::handle::{Comm, Info};
+use crate::abi::pointers::{InList, OutList, OutPtr};
 use crate::call::collective;
 use crate::call::communicator::{self, Communicator};
 use crate::call::creation;
@@ -27,26 +28,24 @@ const COUNTS_BYTES: u64 = 8;
 type Edge = [c_int; 3];
 
 /// A list of ranks of the program.
-unsafe fn ranks(found: &Communicator, comm: Comm, at: *const c_int, count: c_int) -> Answer<Vec<u32>> {
+fn ranks(found: &Communicator, comm: Comm, at: InList<c_int>, count: c_int) -> Answer<Vec<u32>> {
     let Ok(count) = usize::try_from(count) else {
         return refused(comm, Class::ARG, format!("a number of neighbours of 0 or more, not {count}"));
     };
-    // SAFETY: as the contract of `call` says.
-    let list = unsafe { list(at, count) };
+    let list = at.values(count).collect::<Vec<_>>();
     let check = |rank: &c_int| found.check_rank(*rank, Class::RANK).map_err(|error| error.of(comm));
     list.iter().map(check).collect()
 }
 
 /// A list of weights of the program, unless there are none.
-unsafe fn weights(comm: Comm, at: *const c_int, count: usize) -> Answer<Option<Vec<c_int>>> {
-    if at as usize == UNWEIGHTED {
+fn weights(comm: Comm, at: InList<c_int>, count: usize) -> Answer<Option<Vec<c_int>>> {
+    if at.address() == UNWEIGHTED {
         return Ok(None);
     }
     if at.is_null() && count > 0 {
         return refused(comm, Class::ARG, "weights, or MPI_UNWEIGHTED, not a null pointer");
     }
-    // SAFETY: as the contract of `call` says; MPI_WEIGHTS_EMPTY is not looked at.
-    let list = unsafe { list(at, count) };
+    let list = at.values(count).collect::<Vec<_>>();
     match list.iter().find(|weight| **weight < 0) {
         Some(weight) => refused(comm, Class::ARG, format!("weights of 0 or more, not {weight}")),
         None => Ok(Some(list)),
@@ -62,57 +61,50 @@ fn make(me: &Process, comm: Comm, around: Neighbours, weights: Option<Weights>) 
 }
 
 /// MPI_Dist_graph_create_adjacent
-pub unsafe fn dist_graph_create_adjacent(
+pub fn dist_graph_create_adjacent(
     me: &Process,
     comm: Comm,
     in_degree: c_int,
-    sources: *const c_int,
-    source_weights: *const c_int,
+    sources: InList<c_int>,
+    source_weights: InList<c_int>,
     out_degree: c_int,
-    destinations: *const c_int,
-    destination_weights: *const c_int,
+    destinations: InList<c_int>,
+    destination_weights: InList<c_int>,
     _hints: Info,
     _reorder: c_int,
-    new: *mut Comm,
+    new: OutPtr<Comm>,
 ) -> Answer {
     let found = communicator::find_intra(me, comm)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let sources = ranks(&found, comm, sources, in_degree)?;
-        let destinations = ranks(&found, comm, destinations, out_degree)?;
-        let comes = weights(comm, source_weights, sources.len())?;
-        let leaves = weights(comm, destination_weights, destinations.len())?;
-        let weights = match (comes, leaves) {
-            (Some(sources), Some(destinations)) => Some(Weights { sources, destinations }),
-            (None, None) => None,
-            _ => return refused(comm, Class::ARG, "MPI_UNWEIGHTED for both directions, or for none"),
-        };
-        *new = make(me, comm, Neighbours { sources, destinations }, weights)?;
-    }
+    let sources = ranks(&found, comm, sources, in_degree)?;
+    let destinations = ranks(&found, comm, destinations, out_degree)?;
+    let comes = weights(comm, source_weights, sources.len())?;
+    let leaves = weights(comm, destination_weights, destinations.len())?;
+    let weights = match (comes, leaves) {
+        (Some(sources), Some(destinations)) => Some(Weights { sources, destinations }),
+        (None, None) => None,
+        _ => return refused(comm, Class::ARG, "MPI_UNWEIGHTED for both directions, or for none"),
+    };
+    new.set(make(me, comm, Neighbours { sources, destinations }, weights)?);
     Ok(())
 }
 
 /// The edges that a rank names.
-unsafe fn edges(
+fn edges(
     found: &Communicator,
     comm: Comm,
-    (count, sources): (c_int, *const c_int),
-    degrees: *const c_int,
-    destinations: *const c_int,
-    weighing: *const c_int,
+    (count, sources): (c_int, InList<c_int>),
+    degrees: InList<c_int>,
+    destinations: InList<c_int>,
+    weighing: InList<c_int>,
 ) -> Answer<(Vec<Edge>, bool)> {
-    // SAFETY: as the contract of `call` says.
-    let sources = unsafe { ranks(found, comm, sources, count) }?;
-    // SAFETY: as the contract of `call` says.
-    let degrees = unsafe { list(degrees, sources.len()) };
+    let sources = ranks(found, comm, sources, count)?;
+    let degrees = degrees.values(sources.len()).collect::<Vec<_>>();
     if let Some(degree) = degrees.iter().find(|degree| **degree < 0) {
         return refused(comm, Class::ARG, format!("degrees of 0 or more, not {degree}"));
     }
     let total: c_int = degrees.iter().sum();
-    // SAFETY: as the contract of `call` says.
-    let destinations = unsafe { ranks(found, comm, destinations, total) }?;
-    // SAFETY: as the contract of `call` says.
-    let weights = unsafe { weights(comm, weighing, destinations.len()) }?;
+    let destinations = ranks(found, comm, destinations, total)?;
+    let weights = weights(comm, weighing, destinations.len())?;
     let from = sources
         .iter()
         .zip(&degrees)
@@ -153,22 +145,20 @@ impl Index {
 }
 
 /// MPI_Dist_graph_create
-pub unsafe fn dist_graph_create(
+pub fn dist_graph_create(
     me: &Process,
     comm: Comm,
     count: c_int,
-    sources: *const c_int,
-    degrees: *const c_int,
-    destinations: *const c_int,
-    weighing: *const c_int,
+    sources: InList<c_int>,
+    degrees: InList<c_int>,
+    destinations: InList<c_int>,
+    weighing: InList<c_int>,
     _hints: Info,
     _reorder: c_int,
-    new: *mut Comm,
+    new: OutPtr<Comm>,
 ) -> Answer {
     let found = communicator::find_intra(me, comm)?;
-    // SAFETY: as the contract of `call` says.
-    let (edges, weighted) =
-        unsafe { edges(&found, comm, (count, sources), degrees, destinations, weighing) }?;
+    let (edges, weighted) = edges(&found, comm, (count, sources), degrees, destinations, weighing)?;
     let bytes: Box<[u8]> = edges.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
     let (members, rank) = (found.size as usize, found.rank as c_int);
     let (comes, leaves) = collective::ask(
@@ -189,8 +179,7 @@ pub unsafe fn dist_graph_create(
     let around = Neighbours { sources: ends(&comes, 0), destinations: ends(&leaves, 1) };
     let weights = Weights { sources: column(&comes, 2), destinations: column(&leaves, 2) };
     let made = make(me, comm, around, weighted.then_some(weights))?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
@@ -204,46 +193,40 @@ fn find(me: &Process, comm: Comm) -> Answer<(Arc<Neighbours>, Option<Weights>)> 
 }
 
 /// MPI_Dist_graph_neighbors_count
-pub unsafe fn dist_graph_neighbors_count(
+pub fn dist_graph_neighbors_count(
     me: &Process,
     comm: Comm,
-    in_degree: *mut c_int,
-    out_degree: *mut c_int,
-    weighted: *mut c_int,
+    in_degree: OutPtr<c_int>,
+    out_degree: OutPtr<c_int>,
+    weighted: OutPtr<c_int>,
 ) -> Answer {
     let (around, weights) = find(me, comm)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        *in_degree = around.sources.len() as c_int;
-        *out_degree = around.destinations.len() as c_int;
-        *weighted = truth(weights.is_some());
-    }
+    in_degree.set(around.sources.len() as c_int);
+    out_degree.set(around.destinations.len() as c_int);
+    weighted.set(truth(weights.is_some()));
     Ok(())
 }
 
 /// MPI_Dist_graph_neighbors
-pub unsafe fn dist_graph_neighbors(
+pub fn dist_graph_neighbors(
     me: &Process,
     comm: Comm,
     most_in: c_int,
-    sources: *mut c_int,
-    source_weights: *mut c_int,
+    sources: OutList<c_int>,
+    source_weights: OutList<c_int>,
     most_out: c_int,
-    destinations: *mut c_int,
-    destination_weights: *mut c_int,
+    destinations: OutList<c_int>,
+    destination_weights: OutList<c_int>,
 ) -> Answer {
     let (around, weights) = find(me, comm)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        fill(sources, most_in, around.sources.iter().map(|rank| *rank as c_int));
-        fill(destinations, most_out, around.destinations.iter().map(|rank| *rank as c_int));
-        if let Some(Weights { sources, destinations }) = weights {
-            if source_weights as usize != UNWEIGHTED {
-                fill(source_weights, most_in, sources.into_iter());
-            }
-            if destination_weights as usize != UNWEIGHTED {
-                fill(destination_weights, most_out, destinations.into_iter());
-            }
+    fill(sources, most_in, around.sources.iter().map(|rank| *rank as c_int));
+    fill(destinations, most_out, around.destinations.iter().map(|rank| *rank as c_int));
+    if let Some(Weights { sources, destinations }) = weights {
+        if source_weights.address() != UNWEIGHTED {
+            fill(source_weights, most_in, sources.into_iter());
+        }
+        if destination_weights.address() != UNWEIGHTED {
+            fill(destination_weights, most_out, destinations.into_iter());
         }
     }
     Ok(())

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use mpi::operation::{Neighbours, NewComm};
 
-use super::{Kind, Topology, fill, list, mapped, refused, with_topology};
+use super::{Kind, Topology, fill, mapped, refused, with_topology};
 use crate::abi::error::{Answer, Class};
 use crate::abi::handle::Comm;
+use crate::abi::pointers::{InList, OutList, OutPtr};
 use crate::call::communicator::{self, Communicator};
 use crate::call::creation;
 use crate::live::process::Process;
@@ -28,27 +29,25 @@ fn neighbours(found: &Communicator, rank: u32) -> Arc<Neighbours> {
     group.neighbours(rank).expect("the simulator knows the topology")
 }
 
-/// Ends of the edges of each node in the list of edges, and that list, as the program gives them for ranks of `comm`.
-unsafe fn graph(
+/// Ends of the edges of each node in the list of edges, and that as the program gives them for ranks of `comm`.
+fn graph(
     me: &Process,
     comm: Comm,
     nodes: c_int,
-    index: *const c_int,
-    edges: *const c_int,
+    index: InList<c_int>,
+    edges: InList<c_int>,
 ) -> Answer<(Rc<Communicator>, Vec<c_int>, Vec<c_int>)> {
     let found = communicator::find_intra(me, comm)?;
     let Some(count) = u32::try_from(nodes).ok().filter(|nodes| *nodes <= found.size) else {
         let reason = format!("0 to {} nodes, as many as there are ranks, not {nodes}", found.size);
         return refused(comm, Class::ARG, reason);
     };
-    // SAFETY: as the contract of `call` says.
-    let index = unsafe { list(index, count as usize) };
+    let index = index.values(count as usize).collect::<Vec<_>>();
     if index.first().is_some_and(|first| *first < 0) || index.windows(2).any(|pair| pair[0] > pair[1]) {
         return refused(comm, Class::ARG, format!("an index that does not fall, not {index:?}"));
     }
     let last = index.last().copied().unwrap_or(0);
-    // SAFETY: as the contract of `call` says.
-    let edges = unsafe { list(edges, last as usize) };
+    let edges = edges.values(last as usize).collect::<Vec<_>>();
     if let Some(edge) = edges.iter().find(|edge| !(0..nodes).contains(*edge)) {
         return refused(comm, Class::ARG, format!("edges to nodes below {nodes}, not to {edge}"));
     }
@@ -56,20 +55,17 @@ unsafe fn graph(
 }
 
 /// MPI_Graph_create
-pub unsafe fn graph_create(
+pub fn graph_create(
     me: &Process,
     comm: Comm,
     nodes: c_int,
-    index: *const c_int,
-    edges: *const c_int,
+    index: InList<c_int>,
+    edges: InList<c_int>,
     _reorder: c_int,
-    new: *mut Comm,
+    new: OutPtr<Comm>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    let (found, index, edges) = unsafe {
-        *new = Comm::NULL;
-        graph(me, comm, nodes, index, edges)
-    }?;
+    new.set(Comm::NULL);
+    let (found, index, edges) = graph(me, comm, nodes, index, edges)?;
     if index.is_empty() {
         return Ok(());
     }
@@ -87,48 +83,41 @@ pub unsafe fn graph_create(
     if made != Comm::NULL {
         *communicator::find(me, made)?.topology.borrow_mut() = Some(Topology::new(Kind::Graph));
     }
-    // SAFETY: as the contract of `call` says.
-    unsafe { *new = made };
+    new.set(made);
     Ok(())
 }
 
 /// MPI_Graph_map
-pub unsafe fn graph_map(
+pub fn graph_map(
     me: &Process,
     comm: Comm,
     nodes: c_int,
-    index: *const c_int,
-    edges: *const c_int,
-    rank: *mut c_int,
+    index: InList<c_int>,
+    edges: InList<c_int>,
+    rank: OutPtr<c_int>,
 ) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        let (found, index, _) = graph(me, comm, nodes, index, edges)?;
-        *rank = mapped(&found, index.len() as u32);
-    }
+    let (found, index, _) = graph(me, comm, nodes, index, edges)?;
+    rank.set(mapped(&found, index.len() as u32));
     Ok(())
 }
 
 /// MPI_Graphdims_get
-pub unsafe fn graphdims_get(me: &Process, comm: Comm, nodes: *mut c_int, edges: *mut c_int) -> Answer {
+pub fn graphdims_get(me: &Process, comm: Comm, nodes: OutPtr<c_int>, edges: OutPtr<c_int>) -> Answer {
     let found = find(me, comm)?;
     let count: usize = (0..found.size).map(|rank| neighbours(&found, rank).destinations.len()).sum();
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        *nodes = found.size as c_int;
-        *edges = count as c_int;
-    }
+    nodes.set(found.size as c_int);
+    edges.set(count as c_int);
     Ok(())
 }
 
 /// MPI_Graph_get
-pub unsafe fn graph_get(
+pub fn graph_get(
     me: &Process,
     comm: Comm,
     most_index: c_int,
     most_edges: c_int,
-    index: *mut c_int,
-    edges: *mut c_int,
+    index: OutList<c_int>,
+    edges: OutList<c_int>,
 ) -> Answer {
     let found = find(me, comm)?;
     let all: Vec<_> = (0..found.size).map(|rank| neighbours(&found, rank)).collect();
@@ -137,11 +126,8 @@ pub unsafe fn graph_get(
         Some(*end)
     });
     let heads = all.iter().flat_map(|around| around.destinations.iter().map(|rank| *rank as c_int));
-    // SAFETY: as the contract of `call` says.
-    unsafe {
-        fill(index, most_index, ends);
-        fill(edges, most_edges, heads);
-    }
+    fill(index, most_index, ends);
+    fill(edges, most_edges, heads);
     Ok(())
 }
 
@@ -153,23 +139,15 @@ fn of_rank(me: &Process, comm: Comm, rank: c_int) -> Answer<Arc<Neighbours>> {
 }
 
 /// MPI_Graph_neighbors_count
-pub unsafe fn graph_neighbors_count(me: &Process, comm: Comm, rank: c_int, count: *mut c_int) -> Answer {
+pub fn graph_neighbors_count(me: &Process, comm: Comm, rank: c_int, count: OutPtr<c_int>) -> Answer {
     let around = of_rank(me, comm, rank)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { *count = around.destinations.len() as c_int };
+    count.set(around.destinations.len() as c_int);
     Ok(())
 }
 
 /// MPI_Graph_neighbors
-pub unsafe fn graph_neighbors(
-    me: &Process,
-    comm: Comm,
-    rank: c_int,
-    most: c_int,
-    ranks: *mut c_int,
-) -> Answer {
+pub fn graph_neighbors(me: &Process, comm: Comm, rank: c_int, most: c_int, ranks: OutList<c_int>) -> Answer {
     let around = of_rank(me, comm, rank)?;
-    // SAFETY: as the contract of `call` says.
-    unsafe { fill(ranks, most, around.destinations.iter().map(|rank| *rank as c_int)) };
+    fill(ranks, most, around.destinations.iter().map(|rank| *rank as c_int));
     Ok(())
 }
