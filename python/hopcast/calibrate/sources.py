@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hopcast.calibrate import campaigns, tables
+from hopcast.calibrate import benchmarks, campaigns, tables
 from hopcast.calibrate.campaigns import Campaign
 from hopcast.errors import InputError
 
@@ -23,7 +23,7 @@ def read(places: Sequence[Path], *, unit_bytes: float = 1.0, one_way: bool = Fal
             raise InputError(
                 f"{place}: --unit-bytes and --one-way are for tables: this format says both itself"
             )
-        found += campaigns.read(place)
+        found += benchmarks.read(place) if benchmarks.is_it(place) else campaigns.read(place)
     names = [campaign.name for campaign in found]
     if len(set(names)) < len(names):
         double = next(name for name in names if names.count(name) > 1)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import click
 
 from hopcast.cli import overrides
+from hopcast.cli.platform_import import command as import_command
 
 
 @click.group(name="platform", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Show platforms and the format of their files."""
+    """Show platforms and the format of their files, and import those of real machines."""
+
+
+command.add_command(import_command)
 
 
 @command.command()
