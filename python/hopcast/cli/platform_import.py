@@ -41,7 +41,9 @@ def command(sources: tuple[Path, ...], out: Path, **options) -> None:
     from hopcast.importing.platform_text import Given, Import
 
     for place in sources:
-        if place.resolve() in (out.resolve(), out.with_suffix(".edges").resolve()):
+        if place.resolve() in [
+            out.with_suffix(ending).resolve() for ending in (out.suffix, ".edges", ".hosts")
+        ]:
             raise InputError(f"{place}: a source would be overwritten: take another -o")
     found = readers.read(sources, uplinks=options["uplinks"], hosts_of_router=options["hosts_per_router"])
     if found.data:

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from hopcast.calibrate import quantities
 from hopcast.errors import InputError
+from hopcast.importing import regular
 from hopcast.importing.cray import NodeMap
 from hopcast.importing.fabric import Cable, Fabric
 from hopcast.importing.lstopo import Host
 from hopcast.importing.measured import Measured
+from hopcast.importing.regular import FatTree
 
 ASSUMED_LINK_LATENCY = "100 ns"
 """One switch of InfiniBand, Omni-Path or Aries, as their makers publish (90 to 130 ns)."""
@@ -108,20 +110,37 @@ def _network(made: Import, out: Path) -> tuple[dict[Path, str], list[str]]:
     latency = _or_assumed(
         made, given.link_latency, "link latency", ASSUMED_LINK_LATENCY, "a switch", "--link-latency"
     )
-    link = [f'latency = "{latency}"']
+    nic = [f'bandwidth = "{rate(usual)}"', f'latency = "{_nic_latency(made)}"']
+    if network.nics > 1:
+        nic.append(f"count = {network.nics}")
+    if tree := regular.fat_tree(network):
+        return _fat_tree(tree, out, "\n".join(["[nic]", *nic]), latency)
     if any(cable.count > 1 for cable in network.cables):
         made.assumed.append(
             "parallel cables share their load evenly: each set is one link of their sum, and all between two "
             "switches takes one shortest way"
         )
-    nic = [f'bandwidth = "{rate(usual)}"', f'latency = "{_nic_latency(made)}"']
-    if network.nics > 1:
-        nic.append(f"count = {network.nics}")
     return {place: _edges(network)}, [
         f'[topology]\nkind = "graph"\nfile = {_quoted(place.name)}',
-        "\n".join(["[link]", *link]),
+        f'[link]\nlatency = "{latency}"',
         "\n".join(["[nic]", *nic]),
     ]
+
+
+def _fat_tree(tree: FatTree, out: Path, nic: str, latency: str) -> tuple[dict[Path, str], list[str]]:
+    """Sections of a regular tree; hosts are numbered leaf by leaf."""
+    place = out.with_suffix(".hosts")
+    hosts = [host for leaf in tree.leaves for host in leaf]
+    rows = "".join(f"{host} {number}\n" for number, host in enumerate(hosts))
+    topology = [
+        "[topology]    # every leaf of the graph has as many hosts, and as many cables to each spine",
+        'kind = "fat-tree"',
+        f"m = [{len(tree.leaves[0])}, {len(tree.leaves)}]",
+        f"w = [1, {tree.spines}]",
+        f"lanes = {tree.cables}",
+    ]
+    link = f'[link]\nbandwidth = "{rate(tree.bandwidth_Bps)}"\nlatency = "{latency}"'
+    return {place: rows}, ["\n".join(topology), link, nic, f"[hosts]\nmap = {_quoted(place.name)}"]
 
 
 def _rate_of(text: str) -> float:
