@@ -30,7 +30,14 @@ function = "MPI_Test"
 time = "300 ns"
 modes = [{ weight = 0.5, mean = "9 ns" }, { weight = 0.5, mean = "9 ns" }]
 """
-TIMES_NS = {"MPI_Wtime": 25, "MPI_Comm_rank": 4, "MPI_Comm_size": 0, "MPI_Iprobe": 211, "MPI_Test": 309, "MPI_Isend": 40}
+TIMES_NS = {
+    "MPI_Wtime": 25,
+    "MPI_Comm_rank": 4,
+    "MPI_Comm_size": 0,
+    "MPI_Iprobe": 211,
+    "MPI_Test": 309,
+    "MPI_Isend": 40,
+}
 LOOP = """
 from hopcast import MPI
 
