@@ -27,7 +27,7 @@ ROUNDS_LAST = 10
 """Rounds over all values in the end."""
 CONVERGED = 1e-9
 WEIGHT_LEAST = 1e-4
-SLOPE_ROUNDS = 2
+SLOPE_ROUNDS = 4
 SLOPE_CONVERGED = 0.01
 """Change over all sizes that is small beside the narrowest mode."""
 BINS = 400
@@ -75,10 +75,23 @@ def of_line(sizes: np.ndarray, seconds: np.ndarray, slope: float, *, seed: int =
     for _ in range(SLOPE_ROUNDS):
         better = _slope_within(sizes, seconds, slope, mixture)
         moved = abs(better - slope) * np.ptp(sizes)
-        slope, mixture = better, fit(seconds - better * sizes, seed=seed)
+        slope, mixture = better, _moved(seconds - better * sizes, mixture)
         if moved < SLOPE_CONVERGED * min(mode.deviation for mode in mixture.modes):
             break
     return slope, mixture
+
+
+def _moved(values: np.ndarray, mixture: Mixture) -> Mixture:
+    """As many modes of values that have moved a little, from those of before on."""
+    start = tuple(
+        np.array([getattr(mode, name) for mode in mixture.modes]) for name in ("mean", "deviation", "weight")
+    )
+    floor = 1e-3 * float(values.std())
+    start = (start[0], np.maximum(start[1], floor), start[2])
+    best, _ = _improved(*_binned(values), start, floor, ROUNDS_MOST)
+    every = np.ones_like(values)
+    (means, deviations, weights), likelihood = _improved(values, every, best, floor, ROUNDS_LAST)
+    return _mixture(means, deviations, weights, likelihood, len(values))
 
 
 def _slope_within(sizes: np.ndarray, seconds: np.ndarray, slope: float, mixture: Mixture) -> float:
@@ -116,7 +129,14 @@ def _of(values: np.ndarray, count: int, random: np.random.Generator) -> Mixture 
     apart = np.diff(means[order]) > np.maximum(deviations[order][1:], deviations[order][:-1])
     if not apart.all():
         return None
-    criterion = -2 * likelihood + (3 * count - 1) * math.log(len(values))
+    return _mixture(means, deviations, weights, likelihood, len(values))
+
+
+def _mixture(
+    means: np.ndarray, deviations: np.ndarray, weights: np.ndarray, likelihood: float, values: int
+) -> Mixture:
+    """Modes by falling weight, with their criterion."""
+    criterion = -2 * likelihood + (3 * len(means) - 1) * math.log(values)
     by_weight = np.argsort(-weights, kind="stable")
     return Mixture(
         tuple(Mode(float(means[i]), float(deviations[i]), float(weights[i])) for i in by_weight), criterion
