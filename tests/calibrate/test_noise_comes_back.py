@@ -85,3 +85,20 @@ def test_modes_slopes_and_functions_come_back(tmp_path: Path) -> None:
     functions = {entry["function"]: time_ns(entry["time"]) for entry in mpi["functions"]}
     assert functions == pytest.approx({"MPI_Iprobe": 211, "MPI_Wtime": 25}, rel=0.02)
     assert time_ns(mpi["poll"]) == pytest.approx(800, rel=0.02)
+
+
+@needs_hopcast
+def test_calls_of_the_platform_itself_are_checked_by_kind(tmp_path: Path) -> None:
+    """What was measured on a platform without noise differs from it by rounding alone, in every kind of call."""
+    lines = [line for line in PLATFORM.splitlines() if "_modes" not in line and "weight" not in line]
+    (tmp_path / "silent.toml").write_text("\n".join(line for line in lines if line != "]"))
+    launcher = [*HOPCAST, "run", tmp_path / "silent.toml", "-n", "2", "--quiet", "--compute", "none"]
+    few = ("--sizes", "40", "--repetitions", "2", "--polls", "2", "--flop-rate", "1 Gflop/s")
+    done = calibrate("-o", tmp_path / "out", *few, "--", *launcher)
+    assert done.returncode == 0, done.stderr
+    checked = calibrate("check", tmp_path / "silent.toml", tmp_path / "out" / "network")
+    assert checked.returncode == 0, checked.stderr
+    kinds = ("Ping-pongs", "MPI_Send", "MPI_Isend", "MPI_Recv of a message that has come")
+    heads, rows = checked.stdout.splitlines()[::2], checked.stdout.splitlines()[1::2]
+    assert [head.startswith(kind) for head, kind in zip(heads, kinds, strict=True)] == [True] * 4
+    assert max(float(row.split("worst ")[1].split(" %")[0]) for row in rows) < 1, checked.stdout

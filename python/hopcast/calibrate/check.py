@@ -1,4 +1,4 @@
-"""A platform beside measurements: ping-pongs of every measured size are simulated on it."""
+"""A platform beside measurements: ping-pongs and calls of every measured size are simulated on it."""
 
 from __future__ import annotations
 
@@ -49,11 +49,87 @@ def ping_pong_s(
     return np.array(report.results[0])
 
 
+def calls_s(
+    platform: str, kind: str, sizes: Sequence[float] | np.ndarray, *, within_a_host: bool = False
+) -> np.ndarray:
+    """Predicted times of MPI_Send, MPI_Isend, or MPI_Recv of a message that has come, without the clock's.
+
+    kind: send, isend or recv, measured as the program `network` does: a send answers a word of its partner, and
+    a receive waits for as long as a message there and back takes before it begins.
+    """
+    import hopcast
+
+    lengths = [int(size) for size in sizes]
+
+    def timed(comm, clock, call):
+        start = comm.Wtime()
+        result = call()
+        return result, comm.Wtime() - start - clock
+
+    def first(comm, clock, nbytes):
+        if kind == "recv":
+            start = comm.Wtime()
+            comm.send(nbytes=nbytes, dest=1)
+            comm.recv(source=1, tag=2)
+            comm.compute(seconds=comm.Wtime() - start)
+            return timed(comm, clock, lambda: comm.recv(source=1, tag=1))[1]
+        comm.recv(source=1)
+        if kind == "send":
+            _, seconds = timed(comm, clock, lambda: comm.send(nbytes=nbytes, dest=1))
+        else:
+            request, seconds = timed(comm, clock, lambda: comm.isend(nbytes=nbytes, dest=1))
+            comm.recv(source=1)
+            request.wait()
+        return seconds
+
+    def second(comm, nbytes):
+        if kind == "recv":
+            comm.recv(source=0)
+            request = comm.isend(nbytes=nbytes, dest=0, tag=1)
+            comm.send(nbytes=nbytes, dest=0, tag=2)
+            request.wait()
+            return
+        comm.send(nbytes=0, dest=0)
+        comm.recv(source=0)
+        if kind == "isend":
+            comm.send(nbytes=0, dest=0)
+
+    def program(comm):
+        start = comm.Wtime()
+        clock = comm.Wtime() - start
+        if comm.rank == 0:
+            return [first(comm, clock, nbytes) for nbytes in lengths]
+        for nbytes in lengths:
+            second(comm, nbytes)
+        return []
+
+    report = hopcast.run(platform, program, 2, ppn=2 if within_a_host else 1)
+    assert report.results is not None, "it is a rank function"
+    return np.array(report.results[0])
+
+
 def check(
     platform: str, measured: Series, breakpoints: Sequence[float], *, within_a_host: bool = False
 ) -> list[Row]:
     """Errors of the platform's round trips by regime, and over all sizes (the last row)."""
     predicted = ping_pong_s(platform, measured.sizes, within_a_host=within_a_host)
+    return _by_regime(predicted, measured, breakpoints)
+
+
+def check_calls(
+    platform: str,
+    kind: str,
+    measured: Series,
+    breakpoints: Sequence[float],
+    *,
+    within_a_host: bool = False,
+) -> list[Row]:
+    """The same of the calls of a kind, whose times are above zero."""
+    predicted = calls_s(platform, kind, measured.sizes, within_a_host=within_a_host)
+    return _by_regime(predicted, measured, breakpoints)
+
+
+def _by_regime(predicted: np.ndarray, measured: Series, breakpoints: Sequence[float]) -> list[Row]:
     edges = [0.0, *breakpoints, np.inf]
     rows = []
     for above, up_to in itertools.pairwise(edges):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +13,9 @@ from hopcast.cli.calibrate_design import command as design
 from hopcast.cli.calibrate_fit import ONE_WAY, UNIT, command as fit
 from hopcast.cli.calibrate_measure import command as measure
 from hopcast.errors import InputError
+
+if TYPE_CHECKING:
+    from hopcast.calibrate.check import Row
 
 _DATA = click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
 _CAMPAIGN = click.option("--campaign", metavar="NAME", help="Campaign to take, where DATA hold several.")
@@ -49,9 +54,10 @@ command.add_command(fit)
 @UNIT
 @ONE_WAY
 def check(platform: str, data: tuple[Path, ...], **options) -> None:
-    """Simulate the ping-pongs of DATA on PLATFORM, and print their relative errors."""
+    """Simulate the ping-pongs and calls of DATA on PLATFORM, and print their relative errors."""
     from hopcast.calibrate import campaigns, quantities, sources
-    from hopcast.calibrate.check import check as compare
+    from hopcast.calibrate.check import check as compare, check_calls
+    from hopcast.calibrate.pictures import NAMES
     from hopcast.calibrate.series import by_size
 
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
@@ -65,7 +71,22 @@ def check(platform: str, data: tuple[Path, ...], **options) -> None:
     measured = by_size(calls.sizes, calls.seconds)
     rows = compare(platform, measured, cuts, within_a_host=options["within_a_host"])
     click.echo(f"Ping-pongs of '{chosen.name}' beside {platform}: {len(measured.sizes)} sizes")
-    for row in rows if cuts else rows[-1:]:
+    _print_rows(rows if cuts else rows[-1:])
+    for kind, name in NAMES.items():
+        part = chosen.calls.get(kind)
+        if part is None:
+            continue
+        times = by_size(part.sizes, part.seconds)
+        times = times.where(times.seconds > 0)
+        rows = check_calls(platform, kind, times, cuts, within_a_host=options["within_a_host"])
+        click.echo(f"{name}: {len(times.sizes)} sizes")
+        _print_rows(rows if cuts else rows[-1:])
+
+
+def _print_rows(rows: Sequence[Row]) -> None:
+    from hopcast.calibrate import quantities
+
+    for row in rows:
         click.echo(f"  {quantities.between(row.above, row.up_to):<24} {row.accuracy}")
 
 
