@@ -54,8 +54,8 @@ def calls_s(
 ) -> np.ndarray:
     """Predicted times of MPI_Send, MPI_Isend, or MPI_Recv of a message that has come, without the clock's.
 
-    kind: send, isend or recv, measured as the program `network` does: a send answers a word of its partner, and
-    a receive waits for as long as a message there and back takes before it begins.
+    kind: send, isend or recv, measured as the program `network` does: a send answers a word of its partner,
+    and a receive waits for as long as a message there and back takes before it begins.
     """
     import hopcast
 
