@@ -89,7 +89,7 @@ def test_modes_slopes_and_functions_come_back(tmp_path: Path) -> None:
 
 @needs_hopcast
 def test_calls_of_the_platform_itself_are_checked_by_kind(tmp_path: Path) -> None:
-    """Calls that were measured on a platform without noise differ from it by rounding alone, in every kind."""
+    """Calls measured on a platform without noise differ from it by rounding alone, whatever their kind."""
     lines = [line for line in PLATFORM.splitlines() if "_modes" not in line and "weight" not in line]
     (tmp_path / "silent.toml").write_text("\n".join(line for line in lines if line != "]"))
     launcher = [*HOPCAST, "run", tmp_path / "silent.toml", "-n", "2", "--quiet", "--compute", "none"]
