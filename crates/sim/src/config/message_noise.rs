@@ -1,15 +1,12 @@
-//! Modes of `[[mpi.regimes]]` and `[host.memory]`, the noise of messages, and `[[mpi.functions]]`.
+//! Modes of `[[mpi.regimes]]` and `[host.memory]`: the noise of messages.
 
-use engine::Duration;
 use engine::registry::{Kind, Mode, Parameter};
 use mpi::compute::formula::Formula;
-use mpi::function_times::known;
 use mpi::message_noise::{MessageNoise, RegimeNoise, TimeMode, TimeModes};
-use mpi::{FunctionTime, FunctionTimes};
 
-use super::error::{InputError, unknown_in};
+use super::error::InputError;
 use super::read::Checked;
-use super::sections::{optional, required};
+use super::sections::optional;
 
 /// Key of modes, and the key of the time around which they are.
 const KEYS: [(&str, &str); 4] = [
@@ -41,47 +38,6 @@ pub(super) const LATENCY_MODES: Parameter = optional(
     "Modes of what noise adds to the latency of each message, not below zero, on no process. \
      Default: no noise",
 );
-
-pub(super) const FUNCTIONS: &[Parameter] = &[
-    required("function", Kind::Text, "Its name, such as MPI_Iprobe"),
-    required(
-        "time",
-        Kind::Time,
-        "Time of the process for each call, beside mpi.call_overhead; for one that tests or probes and finds nothing, instead of \
-         mpi.poll. Above 0. Recorded runs have what they recorded of calls that do not communicate",
-    ),
-    optional(
-        "modes",
-        Kind::Modes,
-        "",
-        "Modes of what noise adds to the time, not below zero. Default: no noise",
-    ),
-];
-
-/// Times of the functions that `[[mpi.functions]]` names, under the seed 0.
-pub(super) fn function_times(read: &[Checked]) -> Result<FunctionTimes, InputError> {
-    let mut times = FunctionTimes::default();
-    for checked in read.iter().filter(|checked| checked.name == "mpi.functions") {
-        let function = checked.arguments.text("function").expect("required");
-        if !known().any(|name| name == function) {
-            let names: Vec<_> = known().collect();
-            let hint = "names are those of the MPI standard;";
-            let message = unknown_in("function", &function, "", &names, Some(hint));
-            return Err(checked.error("function", message.split("; known").next().unwrap_or_default()));
-        }
-        if times.of(&function).is_some() {
-            return Err(checked.error("function", format!("{function} has a time already")));
-        }
-        let time = checked.arguments.time("time").expect("required");
-        if time == Duration::ZERO {
-            return Err(checked.error("time", "0 s: a loop of such calls would never end; such as \"10 ns\""));
-        }
-        let modes = checked.arguments.modes("modes").map(time_modes).transpose();
-        let modes = modes.map_err(|reason| checked.error("modes", reason))?;
-        times.all.push(FunctionTime { function, time, modes });
-    }
-    Ok(times)
-}
 
 /// Noise of the messages that these sections describe, under the seed 0; `None` without any.
 pub(super) fn message_noise(read: &[Checked]) -> Result<Option<MessageNoise>, InputError> {
@@ -128,7 +84,8 @@ fn own(checked: &Checked) -> Result<RegimeNoise, InputError> {
     Ok(RegimeNoise { send: send?, isend: isend?, receive: receive?, latency: latency? })
 }
 
-fn time_modes(modes: &[Mode]) -> Result<TimeModes, String> {
+/// Modes of times; the error says what is wrong.
+pub(super) fn time_modes(modes: &[Mode]) -> Result<TimeModes, String> {
     let mode = |mode: &Mode| {
         let deviation = mode.deviation.as_deref().map_or(Ok(0.0), seconds)?;
         if deviation < 0.0 {

@@ -8,6 +8,7 @@ mod faults;
 mod file_system;
 mod files;
 mod flags;
+mod functions;
 mod host;
 mod kernel_table;
 mod kernels;
@@ -135,8 +136,7 @@ fn parse(file: &str, text: &str, overrides: &[Override], files: &Lookup) -> Resu
     let of_files = sections.iter().find(|checked| checked.name == "filesystem");
     let file_system = file_system::file_system(of_files.expect("read, or filled with its defaults"));
     let hosts = host::host_parameters(&sections);
-    let (noise, functions) =
-        (message_noise::message_noise(&sections), message_noise::function_times(&sections));
+    let (noise, functions) = (message_noise::message_noise(&sections), functions::function_times(&sections));
     match (hosts, file_system, noise, functions) {
         (Ok(hosts), Ok(file_system), Ok(noise), Ok(functions)) => {
             let (file, text) = (file.to_string(), text.to_string());

@@ -11,9 +11,9 @@ use network::topology::TOPOLOGIES;
 use super::compute::COMPUTE;
 use super::faults::{FAULTS, PLANNED};
 use super::file_system::FILE_SYSTEM;
+use super::functions::FUNCTIONS;
 use super::host::{HOST, LINK, MEMORY, MEMORY_REGIMES, NIC, REGIMES};
 use super::kernels::KERNELS;
-use super::message_noise::FUNCTIONS;
 use super::mpi::{MPI, collective_keys};
 use crate::placement::PLACEMENTS;
 

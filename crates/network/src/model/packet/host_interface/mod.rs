@@ -1,6 +1,6 @@
 //! Host interfaces: the processes of hosts at their NICs, what waits there to be sent, and copies within hosts.
 //!
-//! They say which sender has what to send next, and when it is ready. Links are the switch's.
+//! A host interface names the sender that sends next, and the time at which it is ready. Links are the switch's.
 
 mod connections;
 mod memory;

@@ -7,7 +7,7 @@
 //! in a NIC         draws its way when it leaves, by what is known then
 //! ```
 //!
-//! What is lost or dropped gives its room back: after a loss on a link as other lost packets do
+//! Packets that are lost or dropped give their room back: after a loss on a link as other lost packets do
 //! ([`super::reliability`]), after one in a router when it could have been sent on, and a cable later the
 //! other end knows. So no credit is ever missing, and a link returns with what its buffer can take. What
 //! is lost is sent again by its source, after the timeout.
