@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -31,20 +32,41 @@ LEAST_CALLS = 50
 """Fewest calls of a regime whose modes are looked for."""
 
 
-def write(place: Path, fits: Sequence[tuple[Campaign, NetworkFit]]) -> None:
+@dataclass(frozen=True)
+class Found:
+    """Modes of the calls of a kind in a regime."""
+
+    campaign: str
+    kind: str
+    regime: Regime
+    slope_s: float
+    """Time of a byte, in all modes [s/B]."""
+    mixture: Mixture
+
+
+def find(fits: Sequence[tuple[Campaign, NetworkFit]]) -> list[Found]:
+    """Modes of each kind in each regime, where there are enough calls and they vary."""
+    return [found for campaign, fit in fits for found in _of_fit(campaign, fit)]
+
+
+def write(place: Path, found: Sequence[Found]) -> None:
     """One line for each mode, heaviest first."""
     try:
         with place.open("w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(HEAD)
-            for campaign, fit in fits:
-                writer.writerows(_rows(campaign, fit))
+            for one in found:
+                writer.writerows(_rows(one))
     except OSError as error:
         raise InputError(f"{place}: cannot be written: {error.strerror}") from None
 
 
-def of_fit(campaign: Campaign, fit: NetworkFit) -> Iterator[tuple[str, Regime, float, Mixture]]:
-    """Kind, regime, slope and modes of the calls of each kind, where there are enough and they vary."""
+def noise(found: Sequence[Found]) -> Noise:
+    """Modes for a platform file."""
+    return {(one.campaign, one.regime.above, one.kind): (one.slope_s, one.mixture.modes) for one in found}
+
+
+def _of_fit(campaign: Campaign, fit: NetworkFit) -> Iterator[Found]:
     campaign = campaign.without_clock()
     for kind in KINDS:
         for regime in fit.regimes:
@@ -57,21 +79,12 @@ def of_fit(campaign: Campaign, fit: NetworkFit) -> Iterator[tuple[str, Regime, f
             sizes = calls.sizes[inside]
             spread = np.std(seconds - line.slope * sizes) if len(seconds) >= LEAST_CALLS else 0.0
             if spread > SPREAD_LEAST * np.median(seconds):
-                yield kind, regime, *mixtures.of_line(sizes, seconds, line.slope)
+                yield Found(campaign.name, kind, regime, *mixtures.of_line(sizes, seconds, line.slope))
 
 
-def noise(fits: Sequence[tuple[Campaign, NetworkFit]]) -> Noise:
-    """Modes for a platform file."""
-    return {
-        (campaign.name, regime.above, kind): (slope, mixture.modes)
-        for campaign, fit in fits
-        for kind, regime, slope, mixture in of_fit(campaign, fit)
-    }
-
-
-def _rows(campaign: Campaign, fit: NetworkFit) -> Iterator[tuple[str, ...]]:
-    for kind, regime, slope, mixture in of_fit(campaign, fit):
-        end = "" if regime.up_to is None else f"{regime.up_to:.0f}"
-        head = (campaign.name, kind, f"{regime.above:.0f}", end, f"{slope:.6g}")
-        for mode in mixture.modes:
-            yield (*head, f"{mode.mean:.6g}", f"{mode.deviation:.6g}", f"{mode.weight:.6g}")
+def _rows(found: Found) -> Iterator[tuple[str, ...]]:
+    regime = found.regime
+    end = "" if regime.up_to is None else f"{regime.up_to:.0f}"
+    head = (found.campaign, found.kind, f"{regime.above:.0f}", end, f"{found.slope_s:.6g}")
+    for mode in found.mixture.modes:
+        yield (*head, f"{mode.mean:.6g}", f"{mode.deviation:.6g}", f"{mode.weight:.6g}")

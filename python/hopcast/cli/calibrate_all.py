@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from hopcast.cli.calibrate_options import BACKGROUND, FLOP_RATE, HOSTS, MPICC, NOISE, PROCESSES
 from hopcast.errors import InputError
 
 _PARTNERS = {"network": "other-host", "loopback": "same-host"}
@@ -26,7 +27,7 @@ _PARTNERS = {"network": "other-host", "loopback": "same-host"}
     metavar="DIR",
     help="Directory of everything, which the hosts of the ranks see, too.",
 )
-@click.option("--flop-rate", required=True, metavar="RATE", help='Of one process, such as "10 Gflop/s".')
+@FLOP_RATE
 @click.option("--sizes", default=1000, show_default=True, help="Sizes of messages.")
 @click.option("--to", "longest", default="1MB", show_default=True, help="Longest message.")
 @click.option("--repetitions", default=50, show_default=True, help="Measurements of each size and kind.")
@@ -35,30 +36,17 @@ _PARTNERS = {"network": "other-host", "loopback": "same-host"}
 @click.option("--eager-limit", metavar="SIZE", help="Longest eager message. Default: measured.")
 @click.option("--link-bandwidth", metavar="RATE", help="Nominal, of a NIC's link.")
 @click.option("--name", help="Of the platform. Default: that of DIR.")
-@click.option("--hosts", type=click.IntRange(2), default=2, show_default=True, help="Hosts on one crossbar.")
-@click.option(
-    "--processes", type=click.IntRange(1), default=2, show_default=True, help="Processes of a host."
-)
-@click.option(
-    "--noise/--no-noise",
-    default=False,
-    show_default=True,
-    help="Give the platform the modes of single calls, so that each run draws from them.",
-)
-@click.option(
-    "--background",
-    type=click.Choice(["none", "kernel", "probe", "both"]),
-    default="none",
-    show_default=True,
-    help="Load of the ranks that do not measure.",
-)
+@HOSTS
+@PROCESSES
+@NOISE
+@BACKGROUND
 @click.option(
     "--limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Stop each measurement after this time; the same command goes on from there.",
 )
-@click.option("--mpicc", metavar="COMMAND", help="MPI compiler. Default: $MPICC, or the launcher's.")
+@MPICC
 def command(launcher: tuple[str, ...], out: Path, **options) -> None:
     """Design, measure and fit: hopcast calibrate -- mpiexec -n 2 …
 

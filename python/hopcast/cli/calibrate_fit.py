@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from hopcast.cli.calibrate_options import FLOP_RATE, HOSTS, NOISE, PROCESSES
 from hopcast.errors import InputError
 
 UNIT = click.option(
@@ -39,12 +40,10 @@ ONE_WAY = click.option("--one-way", is_flag=True, help="Ping-pongs of a table ar
 @click.option("--eager-limit", metavar="SIZE", help="Longest eager message. Default: the campaign's.")
 @click.option("--memory-eager-limit", metavar="SIZE", help="The same within a host. Default: its campaign's.")
 @click.option("--link-bandwidth", metavar="RATE", help="Nominal, of a NIC's link. Default: the campaign's.")
-@click.option("--flop-rate", required=True, metavar="RATE", help='Of one process, such as "10 Gflop/s".')
+@FLOP_RATE
 @click.option("--name", help="Of the platform. Default: that of FILE.")
-@click.option("--hosts", type=click.IntRange(2), default=2, show_default=True, help="Hosts on one crossbar.")
-@click.option(
-    "--processes", type=click.IntRange(1), default=2, show_default=True, help="Processes of a host."
-)
+@HOSTS
+@PROCESSES
 @click.option("--library", type=click.Choice(["mpich", "openmpi"]), default="openmpi", show_default=True)
 @click.option(
     "--residuals",
@@ -58,12 +57,7 @@ ONE_WAY = click.option("--one-way", is_flag=True, help="Ping-pongs of a table ar
     metavar="FILE",
     help="Table of the modes of single calls by kind and regime, CSV.",
 )
-@click.option(
-    "--noise/--no-noise",
-    default=False,
-    show_default=True,
-    help="Give the platform the modes of single calls, so that each run draws from them.",
-)
+@NOISE
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -107,20 +101,22 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     fits = [(chosen, fitted)]
     if within is not None and memory is not None:
         fits.append((within, memory))
+    varying = modes.find(fits) if options["noise"] or options["modes"] is not None else []
+    noise = modes.noise(varying) if options["noise"] else {}
     try:
-        out.write_text(
-            platform_file.text(fitted, machine, memory, modes.noise(fits) if options["noise"] else {})
-        )
+        out.write_text(platform_file.text(fitted, machine, memory, noise))
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     core.platform_text(str(out), (), True)
     for part in (fitted, memory):
         if part is not None:
             _show_fit(part)
-    for name, writer in (("residuals", residuals), ("modes", modes)):
-        if options[name] is not None:
-            writer.write(options[name], fits)
-            click.echo(f"{name.capitalize():<10} {options[name]}")
+    if options["residuals"] is not None:
+        residuals.write(options["residuals"], fits)
+        click.echo(f"Residuals  {options['residuals']}")
+    if options["modes"] is not None:
+        modes.write(options["modes"], varying)
+        click.echo(f"Modes      {options['modes']}")
     click.echo(f"Platform   {out}")
     page = options["report"] or out.with_suffix(".html")
     report.write(page, machine.name, fits, data, out)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from hopcast.cli.calibrate_options import BACKGROUND, MPICC
 from hopcast.errors import InputError
 
 PROGRAMS = ("network", "thresholds", "nodecomm", "ring", "saturation", "kernels")
@@ -39,20 +40,14 @@ PROGRAMS = ("network", "thresholds", "nodecomm", "ring", "saturation", "kernels"
     metavar="auto|other-host|same-host|RANK",
     help="Rank that answers rank 0; auto: on another host, if there is one.",
 )
-@click.option(
-    "--background",
-    type=click.Choice(["none", "kernel", "probe", "both"]),
-    default="none",
-    show_default=True,
-    help="Load of the ranks that do not measure.",
-)
+@BACKGROUND
 @click.option(
     "--limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Stop after this time; the same command goes on from there.",
 )
-@click.option("--mpicc", metavar="COMMAND", help="MPI compiler. Default: $MPICC, or the launcher's.")
+@MPICC
 @click.option(
     "--blas", metavar="FLAGS", default="-lblas", show_default=True, help="Of kernels: links a BLAS."
 )
