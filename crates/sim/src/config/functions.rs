@@ -35,7 +35,9 @@ pub(super) fn function_times(read: &[Checked]) -> Result<FunctionTimes, InputErr
             let names: Vec<_> = known().collect();
             let hint = "names are those of the MPI standard;";
             let message = unknown_in("function", &function, "", &names, Some(hint));
-            return Err(checked.error("function", message.split("; known").next().unwrap_or_default()));
+            // There are 700: the message names the nearest alone.
+            let (message, _) = message.split_once(" known:").unwrap_or((&message, ""));
+            return Err(checked.error("function", message.trim_end_matches(';')));
         }
         if times.of(&function).is_some() {
             return Err(checked.error("function", format!("{function} has a time already")));
