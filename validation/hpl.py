@@ -77,13 +77,21 @@ def program() -> Path:
     return target
 
 
-def run(order: int, rows: int, columns: int, folder: Path, *flags: str, checked: bool = False) -> Run:
-    """HPL for a matrix of that order on a grid of processes on Dahu."""
+def run(
+    order: int,
+    rows: int,
+    columns: int,
+    folder: Path,
+    *flags: str,
+    checked: bool = False,
+    platform: str | Path = "dahu",
+) -> Run:
+    """HPL for a matrix of that order on a grid of processes on Dahu, or on a platform like it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     text = hpl_input.text(order, rows, columns, threshold=16.0 if checked else 0.0, **SETTINGS)
     (folder / "hpccinf.txt").write_text(text)
-    words = [sys.executable, "-m", "hopcast", "run", "dahu", "-n", str(rows * columns), "--json"]
+    words = [sys.executable, "-m", "hopcast", "run", str(platform), "-n", str(rows * columns), "--json"]
     words += ["--compute", "none", "--model", null_model.model("flow"), *flags]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([*words, str(program())], cwd=folder, capture_output=True, text=True, check=False)

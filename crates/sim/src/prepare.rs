@@ -107,6 +107,7 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
     let title = Title {
         platform: blueprint.platform.name(),
         platform_toml: blueprint.platform.to_toml(),
+        calibration: blueprint.platform.calibration().cloned(),
         workload: workload_title(request, &jobs),
         model,
         placement: placement_kind,

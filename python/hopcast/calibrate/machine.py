@@ -101,6 +101,21 @@ def record(machine: Machine, folder: Path, launcher: Sequence[str], program: str
     return False
 
 
+def facts_beside(data: Sequence[Path]) -> dict | None:
+    """Facts that `calibrate measure` has left beside results; of the first directory that has any."""
+    for place in data:
+        file = next(iter(sorted(place.rglob(FILE))), None) if place.is_dir() else None
+        if file is not None:
+            return json.loads(file.read_text())
+    return None
+
+
+def day(data: Sequence[Path]) -> str | None:
+    """Day on which the measurements began, such as 2026-11-20."""
+    facts = facts_beside(data)
+    return None if facts is None else facts["began"][:10]
+
+
 def _check_same(place: Path, before: dict, now: dict) -> None:
     """Two machines, or two conditions, in one set of results would be fitted as one."""
     differences = [

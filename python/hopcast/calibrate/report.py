@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 
 from hopcast import __version__
 from hopcast.calibrate import machine, pictures, quantities
-from hopcast.calibrate.accuracy import accuracy, percent
+from hopcast.calibrate.accuracy import Accuracy, accuracy, percent
 from hopcast.calibrate.campaigns import Campaign
 from hopcast.calibrate.lines import Line
 from hopcast.calibrate.network_fit import NetworkFit, Regime, held_back
@@ -82,6 +81,17 @@ def write(
         raise InputError(f"{place}: cannot be written: {error.strerror}") from None
 
 
+def errors_held_back(fits: Sequence[tuple[Campaign, NetworkFit]]) -> dict[str, Accuracy]:
+    """Errors at every other size of a fit to the rest, between hosts and within one; none for few sizes."""
+    errors = {}
+    for campaign, _ in fits:
+        series = pictures.one_way(campaign)
+        if len(series.sizes) >= HELD_BACK_LEAST:
+            place = " inside hosts" if campaign.within_a_host else ""
+            errors[f"ping-pong{place}"] = held_back(series)[1]
+    return errors
+
+
 def _part(campaign: Campaign, fit: NetworkFit) -> Part:
     series = pictures.one_way(campaign)
     said = ""
@@ -142,21 +152,18 @@ def _relative(value: float, error: float) -> str:
 
 def _machine(data: Sequence[Path]) -> list[tuple[str, str]]:
     """Facts that `calibrate measure` has left beside its results."""
-    for place in data:
-        file = next(iter(sorted(place.rglob(machine.FILE))), None) if place.is_dir() else None
-        if file is None:
-            continue
-        facts = json.loads(file.read_text())
-        hosts = list(dict.fromkeys(rank["host"] for rank in facts["ranks"]))
-        clock = np.float64(facts["ranks"][0]["clock_step_s"])
-        found = [
-            ("MPI library", facts["mpi_library"].splitlines()[0]),
-            ("Ranks", f"{len(facts['ranks'])} on {', '.join(hosts)}"),
-            ("Launcher", facts["launcher"]),
-            ("Load", facts["conditions"].get("background", "none")),
-            ("Step of the clock", units.seconds(float(clock), 3)),
-            ("Began", facts["began"]),
-        ]
-        model = facts.get("launched_on", {}).get("Model name")
-        return [*found, ("Processor", model)] if model else found
-    return []
+    facts = machine.facts_beside(data)
+    if facts is None:
+        return []
+    hosts = list(dict.fromkeys(rank["host"] for rank in facts["ranks"]))
+    clock = np.float64(facts["ranks"][0]["clock_step_s"])
+    found = [
+        ("MPI library", facts["mpi_library"].splitlines()[0]),
+        ("Ranks", f"{len(facts['ranks'])} on {', '.join(hosts)}"),
+        ("Launcher", facts["launcher"]),
+        ("Load", facts["conditions"].get("background", "none")),
+        ("Step of the clock", units.seconds(float(clock), 3)),
+        ("Began", facts["began"]),
+    ]
+    model = facts.get("launched_on", {}).get("Model name")
+    return [*found, ("Processor", model)] if model else found

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hopcast.cli.calibrate_all import command as all_steps
+from hopcast.cli.calibrate_check import command as check
 from hopcast.cli.calibrate_design import command as design
-from hopcast.cli.calibrate_fit import ONE_WAY, UNIT, command as fit
+from hopcast.cli.calibrate_fit import command as fit
 from hopcast.cli.calibrate_measure import command as measure
 from hopcast.errors import InputError
 
-if TYPE_CHECKING:
-    from hopcast.calibrate.check import Row
-
 _DATA = click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
-_CAMPAIGN = click.option("--campaign", metavar="NAME", help="Campaign to take, where DATA hold several.")
 
 
 class _Calibrate(click.Group):
@@ -40,54 +35,10 @@ def command() -> None:
 
 
 command.add_command(all_steps)
+command.add_command(check)
 command.add_command(design)
 command.add_command(measure)
 command.add_command(fit)
-
-
-@command.command()
-@click.argument("platform")
-@_DATA
-@_CAMPAIGN
-@click.option("--within-a-host", is_flag=True, help="Compare with processes of one host.")
-@click.option("--breakpoints", default="", metavar="SIZES", help="Sizes at which the table is cut.")
-@UNIT
-@ONE_WAY
-def check(platform: str, data: tuple[Path, ...], **options) -> None:
-    """Simulate the ping-pongs and calls of DATA on PLATFORM, and print their relative errors."""
-    from hopcast.calibrate import campaigns, quantities, sources
-    from hopcast.calibrate.check import check as compare, check_calls
-    from hopcast.calibrate.pictures import NAMES
-    from hopcast.calibrate.series import by_size
-
-    found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
-    chosen = campaigns.choose(
-        found, options["campaign"], ", ".join(str(part) for part in data)
-    ).without_clock()
-    if "round_trip" not in chosen.calls:
-        raise InputError(f"campaign '{chosen.name}': no ping-pongs to compare with")
-    calls = chosen.calls["round_trip"]
-    cuts = quantities.sizes(options["breakpoints"], "--breakpoints") if options["breakpoints"] else []
-    measured = by_size(calls.sizes, calls.seconds)
-    rows = compare(platform, measured, cuts, within_a_host=options["within_a_host"])
-    click.echo(f"Ping-pongs of '{chosen.name}' beside {platform}: {len(measured.sizes)} sizes")
-    _print_rows(rows if cuts else rows[-1:])
-    for kind, name in NAMES.items():
-        part = chosen.calls.get(kind)
-        if part is None:
-            continue
-        times = by_size(part.sizes, part.seconds)
-        times = times.where(times.seconds > 0)
-        rows = check_calls(platform, kind, times, cuts, within_a_host=options["within_a_host"])
-        click.echo(f"{name}: {len(times.sizes)} sizes")
-        _print_rows(rows if cuts else rows[-1:])
-
-
-def _print_rows(rows: Sequence[Row]) -> None:
-    from hopcast.calibrate import quantities
-
-    for row in rows:
-        click.echo(f"  {quantities.between(row.above, row.up_to):<24} {row.accuracy}")
 
 
 @command.command()
@@ -149,10 +100,17 @@ def rates(data: tuple[Path, ...], regimes: str, models: str, block: str | None, 
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Entries of a platform, TOML."
 )
+@click.option(
+    "--record",
+    metavar="PLATFORM",
+    help="Write the errors at sizes held back into this file: its runs say them.",
+)
 def kernels(calls: Path, function: str, **options) -> None:
     """Fit the time of a function to CALLS, a CSV file with a line for each call: arguments and duration."""
-    from hopcast.calibrate import kernel_calls
+    from hopcast.calibrate import accuracy_record, kernel_calls
 
+    if options["record"] is not None:
+        accuracy_record.check_is_file(options["record"])
     where = {}
     for text in options["where"]:
         column, equals, value = text.partition("=")
@@ -167,6 +125,11 @@ def kernels(calls: Path, function: str, **options) -> None:
             click.echo(line)
         for finding in found.findings:
             click.echo(f"warning: {found.group or 'all calls'}: {finding}", err=True)
+    if options["record"] is not None:
+        errors = accuracy_record.worst([found.held_back[found.model.name][1] for found in fits])
+        note = "every other size, held back from a fit" + (", the worst group" if len(fits) > 1 else "")
+        accuracy_record.record(Path(options["record"]), {function: errors}, note, None)
+        click.echo(f"Recorded  {options['record']}")
     if options["out"] is None:
         return
     pattern = options["host_names"]

@@ -77,7 +77,17 @@ def command(data: tuple[Path, ...], out: Path, **options) -> None:
 def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     """Reads, fits, writes the platform file and the page, and says how good they are."""
     from hopcast import core
-    from hopcast.calibrate import campaigns, modes, platform_file, quantities, report, residuals, sources
+    from hopcast.calibrate import (
+        accuracy_record,
+        campaigns,
+        machine as measured_machine,
+        modes,
+        platform_file,
+        quantities,
+        report,
+        residuals,
+        sources,
+    )
     from hopcast.calibrate.network_fit import fit_campaign
 
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
@@ -98,13 +108,19 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
         bandwidth_Bps=nominal,
         library=options["library"],
     )
+    beside = measured_machine.facts_beside(data)
     fits = [(chosen, fitted)]
     if within is not None and memory is not None:
         fits.append((within, memory))
     varying = modes.find(fits) if options["noise"] or options["modes"] is not None else []
     noise = modes.noise(varying) if options["noise"] else {}
+    errors = report.errors_held_back(fits)
+    load = (beside or {}).get("conditions", {}).get("background")
+    known = accuracy_record.section(
+        measured_machine.day(data), load, errors, "every other size, held back from a fit"
+    )
     try:
-        out.write_text(platform_file.text(fitted, machine, memory, noise))
+        out.write_text(f"{platform_file.text(fitted, machine, memory, noise)}\n{known}")
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     core.platform_text(str(out), (), True)

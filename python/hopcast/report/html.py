@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from hopcast import what_if
-from hopcast.report import causes, units
+from hopcast.report import calibration, causes, units
 from hopcast.report.collectives import algorithms
 from hopcast.report.settings import given_options, made_by
 from hopcast.report.store import Result
@@ -191,11 +191,13 @@ def facts(summary: dict) -> list[tuple[str, str]]:
         ("Placement, seed", f"{summary['placement']}, {summary['seed']}"),
         ("Outcome hash", str(summary["outcome_hash"])),
     ]
+    if known := calibration.sentence(summary):
+        lines.insert(1, ("Platform", known))
     if summary["packet_hops"]:
-        lines.insert(3, ("Packet hops", units.count(summary["packet_hops"])))
+        lines.insert(4, ("Packet hops", units.count(summary["packet_hops"])))
     losses = [summary.get(f"packets_{name}", 0) for name in ("lost", "resent", "duplicate")]
     if any(losses):
-        lines.insert(4, ("Packets lost, resent, duplicate", ", ".join(map(units.count, losses))))
+        lines.insert(5, ("Packets lost, resent, duplicate", ", ".join(map(units.count, losses))))
     if latency := summary.get("message_latency"):
         lines.append(("Message latency", latency_words(latency)))
     memory = summary.get("node_memory")

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hopcast import standing
-from hopcast.report import causes, units
+from hopcast.report import calibration, causes, units
 from hopcast.report.collectives import algorithms
 from hopcast.report.html import failures, latency_words, ranks_on_hosts, stop, title
 
@@ -128,7 +128,9 @@ def _head(summary: dict) -> Text:
     line = Text(title(summary), style="bold")
     hosts = ranks_on_hosts(summary)
     rest = f"{hosts} · model {summary['model']} · placement {summary['placement']} · seed {summary['seed']}"
-    return line.append(f"\n{rest}", style="not bold dim")
+    line.append(f"\n{rest}", style="not bold dim")
+    known = calibration.sentence(summary)
+    return line if known is None else line.append(f"\n{known}", style="not bold dim")
 
 
 def _failure(failure: dict) -> Text:

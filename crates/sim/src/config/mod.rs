@@ -1,5 +1,6 @@
 //! Platform files: TOML in, a checked [`Platform`] out, or an error that names file, line and choices.
 
+mod calibration;
 mod choices;
 mod compute;
 mod document;
@@ -24,6 +25,7 @@ mod schema;
 mod sections;
 mod value;
 
+pub use calibration::{Calibration, Check};
 pub use choices::{PlacementChoice, PlatformSource, RankPlace};
 pub use document::Override;
 pub use error::InputError;
@@ -137,13 +139,14 @@ fn parse(file: &str, text: &str, overrides: &[Override], files: &Lookup) -> Resu
     let file_system = file_system::file_system(of_files.expect("read, or filled with its defaults"));
     let hosts = host::host_parameters(&sections);
     let (noise, functions) = (message_noise::message_noise(&sections), functions::function_times(&sections));
-    match (hosts, file_system, noise, functions) {
-        (Ok(hosts), Ok(file_system), Ok(noise), Ok(functions)) => {
+    let calibration = calibration::calibration(&sections);
+    match (hosts, file_system, noise, functions, calibration) {
+        (Ok(hosts), Ok(file_system), Ok(noise), Ok(functions), Ok(calibration)) => {
             let (file, text) = (file.to_string(), text.to_string());
-            Ok(Platform { file, text, sections, hosts, file_system, noise, functions })
+            Ok(Platform { file, text, sections, hosts, file_system, noise, functions, calibration })
         }
-        (hosts, file_system, noise, functions) => {
-            let errors = [hosts.err(), file_system.err(), noise.err(), functions.err()];
+        (hosts, file_system, noise, functions, calibration) => {
+            let errors = [hosts.err(), file_system.err(), noise.err(), functions.err(), calibration.err()];
             Err(InputError::all(errors.into_iter().flatten().collect()).expect_err("one of them is wrong"))
         }
     }

@@ -14,6 +14,7 @@ use network::statistics::{Detail, Options};
 use network::topology::{ATTACHMENTS, LinkDefaults, TOPOLOGIES};
 use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
 
+use super::calibration::Calibration;
 use super::error::{InputError, unknown};
 use super::faults;
 use super::read::Checked;
@@ -32,6 +33,7 @@ pub struct Platform {
     pub(super) noise: Option<MessageNoise>,
     /// With the seed 0.
     pub(super) functions: FunctionTimes,
+    pub(super) calibration: Option<Calibration>,
 }
 
 /// Checks that a run on a topology is possible; if not, gives the reason.
@@ -64,6 +66,11 @@ impl Platform {
     /// Source of its numbers; may be empty.
     pub fn source(&self) -> String {
         self.of("").arguments.text("source").unwrap_or_default()
+    }
+
+    /// Its fit to measurements; `None` if it was not calibrated.
+    pub fn calibration(&self) -> Option<&Calibration> {
+        self.calibration.as_ref()
     }
 
     /// Name of its topology's kind.

@@ -8,6 +8,7 @@ use network::model::{MODELS, ROUTER, transport_keys};
 use network::routing::ROUTINGS;
 use network::topology::TOPOLOGIES;
 
+use super::calibration::{CALIBRATION, CHECKS};
 use super::compute::COMPUTE;
 use super::faults::{FAULTS, PLANNED};
 use super::file_system::FILE_SYSTEM;
@@ -165,9 +166,12 @@ pub fn sections() -> &'static [Section] {
         let caches = "Messages within a host of up to these sizes, such as those that fit into a cache; longer ones \
                       go by host.memory. Default: none";
         let kernels = "Functions of compiled programs whose time a formula gives. Default: none";
+        let checks = "Errors of the platform beside measurements of its machine, relative, by what was measured; every run says them";
         let planned = "Failures at given times. Default: none";
         let mut sections = vec![
             keys("", TOP, "Name and origin of the platform"),
+            keys("calibration", CALIBRATION, "Fit of the platform to measurements of its machine. Default: none"),
+            Section { content: Content::Repeated(CHECKS), ..keys("calibration.checks", CHECKS, checks) },
             model("topology", choices(TOPOLOGIES), None, "Hosts, routers and links"),
             model(
                 "routing",

@@ -7,6 +7,7 @@ use mpi::Failure;
 use network::{Fabric, HostParameters};
 use serde::Serialize;
 
+use crate::config::Calibration;
 use crate::feed::PlacedJob;
 use crate::observe::{
     AlgorithmUse, Balance, BusyLink, CausesReport, Contended, CriticalPath, FaultsReport, LatencyReport,
@@ -25,6 +26,8 @@ pub struct Report {
     pub platform_toml: String,
     /// Name of the platform.
     pub platform: String,
+    /// Its fit to measurements of its machine; none if it was not calibrated.
+    pub calibration: Option<Calibration>,
     /// Workload that ran on it.
     pub workload: String,
     /// Network model.
@@ -201,6 +204,8 @@ pub struct StopReport {
 pub struct Title {
     /// See [`Report::platform`].
     pub platform: String,
+    /// See [`Report::calibration`].
+    pub calibration: Option<Calibration>,
     /// See [`Report::platform_toml`].
     pub platform_toml: String,
     /// See [`Report::workload`].
@@ -283,6 +288,7 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
     let utilisation = utilisation.with_processes((totals, &title.host_of_rank), hosts, makespan);
     let report = Report {
         platform_toml: title.platform_toml.clone(),
+        calibration: title.calibration.clone(),
         hopcast_version: env!("CARGO_PKG_VERSION"),
         platform: title.platform.clone(),
         workload: title.workload.clone(),

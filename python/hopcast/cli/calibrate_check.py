@@ -1,0 +1,75 @@
+"""`hopcast calibrate check`: a platform beside measurements, which the platform file may then say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hopcast.cli.calibrate_fit import ONE_WAY, UNIT
+from hopcast.errors import InputError
+
+if TYPE_CHECKING:
+    from hopcast.calibrate.check import Row
+
+
+@click.command(name="check", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("platform")
+@click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--campaign", metavar="NAME", help="Campaign to take, where DATA hold several.")
+@click.option("--within-a-host", is_flag=True, help="Compare with processes of one host.")
+@click.option("--breakpoints", default="", metavar="SIZES", help="Sizes at which the table is cut.")
+@click.option(
+    "--record",
+    is_flag=True,
+    help="Write the errors over all sizes into the file PLATFORM: its runs say them.",
+)
+@UNIT
+@ONE_WAY
+def command(platform: str, data: tuple[Path, ...], **options) -> None:
+    """Simulate the ping-pongs and calls of DATA on PLATFORM, and print their relative errors."""
+    from hopcast.calibrate import accuracy_record, campaigns, machine, quantities, sources
+    from hopcast.calibrate.check import check, check_calls
+    from hopcast.calibrate.pictures import NAMES
+    from hopcast.calibrate.series import by_size
+
+    if options["record"]:
+        accuracy_record.check_is_file(platform)
+    found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
+    chosen = campaigns.choose(
+        found, options["campaign"], ", ".join(str(part) for part in data)
+    ).without_clock()
+    if "round_trip" not in chosen.calls:
+        raise InputError(f"campaign '{chosen.name}': no ping-pongs to compare with")
+    calls = chosen.calls["round_trip"]
+    cuts = quantities.sizes(options["breakpoints"], "--breakpoints") if options["breakpoints"] else []
+    within = options["within_a_host"]
+    measured = by_size(calls.sizes, calls.seconds)
+    rows = check(platform, measured, cuts, within_a_host=within)
+    click.echo(f"Ping-pongs of '{chosen.name}' beside {platform}: {len(measured.sizes)} sizes")
+    _print_rows(rows if cuts else rows[-1:])
+    errors = {"ping-pong": rows[-1].accuracy}
+    for kind, name in NAMES.items():
+        part = chosen.calls.get(kind)
+        if part is None:
+            continue
+        times = by_size(part.sizes, part.seconds)
+        times = times.where(times.seconds > 0)
+        rows = check_calls(platform, kind, times, cuts, within_a_host=within)
+        click.echo(f"{name}: {len(times.sizes)} sizes")
+        _print_rows(rows if cuts else rows[-1:])
+        errors[name.split(" ")[0]] = rows[-1].accuracy
+    if options["record"]:
+        named = {f"{what} inside hosts" if within else what: errors[what] for what in errors}
+        note = f"campaign '{chosen.name}', simulated"
+        accuracy_record.record(Path(platform), named, note, machine.day(data))
+        click.echo(f"Recorded  {platform}")
+
+
+def _print_rows(rows: Sequence[Row]) -> None:
+    from hopcast.calibrate import quantities
+
+    for row in rows:
+        click.echo(f"  {quantities.between(row.above, row.up_to):<24} {row.accuracy}")

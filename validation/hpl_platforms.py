@@ -1,0 +1,94 @@
+"""Variants of Dahu in its published simulations of HPL: a letter for kernels, a digit for messages.
+
+A: dgemm's time is linear in M*N*K (M-1); C: polynomial (M-2), as in the preset; D: that, and all kernels
+vary. `_het`: each processor by itself, else the mean of all. 1: the same message always takes the same time;
+2: in modes, as in the preset. The calls behind the polynomials are not published: the lines of M-1 are fitted
+to the polynomials at the sizes of a design such as theirs.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomlkit
+
+from hopcast.calibrate import design, kernels
+from hopcast.toml import tomllib
+
+PRESETS = Path(__file__).resolve().parents[1] / "data" / "platforms"
+TIMES = {"send_overhead": "send_modes", "isend_overhead": "isend_modes", "receive_overhead": "receive_modes"}
+DESIGN = design.Matrices(product=1e10, longest=15_500, strata=30, batches=3)
+"""Sizes of the thesis's calls of dgemm, 8.2.1."""
+
+
+def write(variant: str, folder: Path) -> Path:
+    """Writes the platform file of a variant, such as "A1" or "D2_het", and gives its place."""
+    platform = tomllib.loads((PRESETS / "dahu.toml").read_text())
+    letter, digit, each = variant[0], variant[1], variant.endswith("_het")
+    folder.mkdir(parents=True, exist_ok=True)
+    dgemm = platform["compute"]["kernels"][0]
+    rows = linear() if letter == "A" else polynomial()
+    rows = rows if each else rows[:2]
+    if letter in "AC":
+        means = [name for name in rows[0] if not name.startswith("deviation")]
+        rows = [row[: len(means)] for row in rows]
+        for kernel in platform["compute"]["kernels"]:
+            kernel.pop("noise", None)
+            kernel.pop("deviation", None)
+    dgemm["table"] = table(rows, folder / f"{variant}.csv")
+    if digit == "1":
+        for regime in platform["mpi"]["regimes"]:
+            steady(regime)
+    file = folder / f"{variant}.toml"
+    file.write_text(tomlkit.dumps(platform))
+    return file
+
+
+def table(rows: list[list[str]], file: Path) -> str:
+    """Writes a table of coefficients beside the platform and gives its name."""
+    with file.open("w", newline="") as opened:
+        csv.writer(opened).writerows(rows)
+    return file.name
+
+
+def polynomial() -> list[list[str]]:
+    """Rows of the preset's table, the head and the mean of all processors first."""
+    lines = (PRESETS / "dahu-dgemm.csv").read_text().splitlines()
+    return list(csv.reader(line for line in lines if not line.startswith("#")))
+
+
+def linear() -> list[list[str]]:
+    """Rows of M-1: each processor's polynomial, fitted anew by a line over the design of its measurements."""
+    m, n, k = np.array([call[1:] for call in design.kernels(DESIGN, ("dgemm",), 1, seed=0)], float).T
+    head, *rows = polynomial()
+    columns = head.index("deviation 1")
+    sizes = np.column_stack([np.ones(len(m)), m * n * k, m * n, m * k, n * k])
+    assert head[2:columns] == ["1", "M*N*K", "M*N", "M*K", "N*K"], "the preset's table has these terms"
+    lines = []
+    for row in rows:
+        seconds = sizes @ np.array(row[2:columns], float)
+        calls = kernels.group({"m": m, "n": n, "k": k}, seconds)
+        line = kernels.polynomial(calls, ("mnk",), intercept=float(row[2]), name="M-1")
+        lines.append([*row[:2], row[2], str(line.coefficients["mnk"])])
+    return [["host", "socket", "1", "M*N*K"], *lines]
+
+
+def steady(regime: dict[str, Any]) -> None:
+    """Takes the modes of a regime away and adds their mean to the time that they vary."""
+    for time, modes in {**TIMES, "latency": "latency_modes"}.items():
+        drawn = regime.pop(modes, [])
+        mean = sum(mode["weight"] * nanoseconds(mode["mean"]) for mode in drawn)
+        if drawn:
+            per_byte = regime.get(time) if time in TIMES else None
+            regime[time] = f"{mean:.9g} ns + {per_byte}" if "B" in (per_byte or "") else f"{mean:.9g} ns"
+
+
+def nanoseconds(text: str) -> float:
+    """Number of a time in nanoseconds, as the preset writes it."""
+    value, unit = text.split()
+    if unit != "ns":
+        raise ValueError(f"a mode of the preset is not in ns: {text}")
+    return float(value)
