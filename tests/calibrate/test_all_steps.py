@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from real_mpi import ENVIRONMENT, launch, works
 
+from hopcast import core
 from hopcast.calibrate import design
 from hopcast.calibrate.check import ping_pong_s
 from hopcast.live import library
@@ -32,41 +33,62 @@ def calibrate(*words: object) -> subprocess.CompletedProcess:
 
 @needs_hopcast
 def test_a_simulated_machine_comes_back(tmp_path: Path) -> None:
-    """Dahu's keys, and what ping-pongs on the fitted platform take beside those on dahu itself.
+    """Dahu's keys and modes, and what ping-pongs on the fitted platform take beside those on dahu itself.
 
-    A breakpoint is known as the last size that was measured below it.
+    A breakpoint is known as the last size that was measured below it; the one at 15,831 B, where dahu's times
+    change by 5 %, does not show. Ping-pongs are means of a hundred.
     """
     out = tmp_path / "again"
-    words = ("-o", out, *FEW, "--", *DAHU)
-    done = calibrate(*words)
+    many = (
+        "--noise",
+        "--sizes",
+        "200",
+        "--repetitions",
+        "50",
+        "--polls",
+        "4",
+        "--flop-rate",
+        "29.85 Gflop/s",
+    )
+    done = calibrate("-o", out, *many, "--", *DAHU)
     assert done.returncode == 0, done.stderr
     platform = tomllib.loads((out / "again.toml").read_text())
+    wanted = tomllib.loads(core.platform_text("dahu", (), False))["mpi"]["regimes"]
     mpi = platform["mpi"]
-    assert (mpi["eager_limit"], mpi["memory_eager_limit"]) == ("8133 B", "8133 B")
+    assert (mpi["eager_limit"], mpi["memory_eager_limit"]) == ("64000 B", "64000 B")
     first, last = mpi["regimes"][0], mpi["regimes"][-1]
-    assert float(first["send_overhead"].split()[0]) == pytest.approx(0.296549, rel=0.02)
-    assert float(first["receive_overhead"].split()[0]) == pytest.approx(1.37543, rel=0.02)
-    assert float(first["process_rate"].split()[0]) == pytest.approx(2.8508, rel=0.02)
-    assert float(last["process_rate"].split()[0]) == pytest.approx(12.3349, rel=0.02)
+    for kind in ("send", "isend", "receive"):
+        slopes = [
+            float(each[f"{kind}_overhead"].split(" ps/B")[0].split()[-1]) for each in (first, wanted[0])
+        ]
+        assert slopes[0] == pytest.approx(slopes[1], rel=0.02)
+        both = zip(first[f"{kind}_modes"], wanted[0][f"{kind}_modes"], strict=False)
+        assert len(first[f"{kind}_modes"]) in (3, 4), "the rarest, of one call in a thousand, may be missed"
+        for found, given in both:
+            assert found["shape"] == "half-normal"
+            assert found["weight"] == pytest.approx(given["weight"], abs=0.02)
+            if given["weight"] > 0.1:
+                assert time_ns(found["mean"]) == pytest.approx(time_ns(given["mean"]), rel=0.02)
+    assert float(last["process_rate"].split()[0]) == pytest.approx(12.2237, rel=0.02)
     ends = [float(regime["up_to"].split()[0]) for regime in mpi["regimes"][:-1]]
-    assert ends[-1] == max(size for _, size in design.read_network(out / "design.csv") if size <= 63_305)
+    measured = [size for _, size in design.read_network(out / "design.csv")]
+    assert ends[0] == max(size for size in measured if size <= 8133)
     memory = platform["host"]["memory"]
-    assert float(memory["bandwidth"].split()[0]) == pytest.approx(18.348422, rel=0.02)
+    assert float(memory["bandwidth"].split()[0]) == pytest.approx(18.10613, rel=0.02)
     sizes = [1, 100, 5000, 8000, 12_000, 25_000, 50_000, 200_000, 900_000]
     for within in (False, True):
         ours, theirs = (
-            ping_pong_s(name, sizes, within_a_host=within) for name in (str(out / "again.toml"), "dahu")
+            ping_pong_s(name, sizes * 100, within_a_host=within).reshape(100, -1).mean(axis=0)
+            for name in (str(out / "again.toml"), "dahu")
         )
-        assert ours == pytest.approx(theirs, rel=0.02)
-    assert "<svg" in (out / "again.html").read_text()
-    # Nothing is measured twice.
-    before = {file: file.stat().st_mtime_ns for file in out.rglob("*.csv") if file.parent != out}
-    again = calibrate(*words)
-    assert again.returncode == 0, again.stderr
-    assert len(re.findall("measurements are there", again.stdout)) == 2
-    assert {file: file.stat().st_mtime_ns for file in before} == before
-    other = calibrate("-o", out, *FEW, "--seed", "2", "--", *DAHU)
-    assert (other.returncode, "begun with another design" in other.stderr) == (2, True)
+        assert ours == pytest.approx(theirs, rel=0.03)
+
+
+def time_ns(text: str) -> float:
+    """Nanoseconds of a time in them."""
+    value, unit = text.split()
+    assert unit == "ns"
+    return float(value)
 
 
 @needs_mpi

@@ -18,7 +18,7 @@ from hopcast.errors import InputError
 from hopcast.live import library
 
 HOPCAST = [sys.executable, "-m", "hopcast"]
-SIMULATED = [*HOPCAST, "run", "dahu", "-n", "2", "--ppn", "1", "--quiet", "--compute", "none"]
+SIMULATED = [*HOPCAST, "run", "omni-path", "-n", "2", "--ppn", "1", "--quiet", "--compute", "none"]
 REAL = [library for library in ("mpich", "openmpi") if works(library)]
 LAUNCHERS = {name: launch(name, 2) for name in REAL}
 if library.LIBRARY.exists():
@@ -150,7 +150,7 @@ def test_other_conditions_are_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert calibrate("measure", "-o", out, "--design", place, "--", *SIMULATED).returncode == 0
     (out / "journal.csv").unlink()
-    other = [word if word != "dahu" else "hopper" for word in SIMULATED]
+    other = [word if word != "omni-path" else "hopper" for word in SIMULATED]
     done = calibrate("measure", "-o", out, "--design", place, "--", *other)
     assert (done.returncode, "begun under other conditions: launcher was" in done.stderr) == (2, True)
     (tmp_path / "second.csv").write_text("PingPong,7\n")

@@ -205,7 +205,7 @@ def test_a_simulated_ring_takes_turns(tmp_path: Path) -> None:
 @needs_hopcast
 def test_saturation_adds_pairs_one_at_a_time(tmp_path: Path) -> None:
     """On a crossbar 4 MB take the same time for one pair and for three, each with links of its own."""
-    measured("saturation", tmp_path / "out", simulated("dahu", 6, 1), arguments="--repetitions 10")
+    measured("saturation", tmp_path / "out", simulated("omni-path", 6, 1), arguments="--repetitions 10")
     names = ("load_send", "load_sendrecv_same", "load_sendrecv_diff", "load_alltoall")
     found = {}
     for name in names:

@@ -263,12 +263,17 @@ def test_what_cannot_be_fitted_is_said():
         kernels.deviation(cubes)
 
 
-def drawn(modes: list[tuple[float, float, float]], count: int = 20_000, seed: int = 1) -> np.ndarray:
-    """Values of modes (mean, deviation, weight)."""
+def drawn(
+    modes: list[tuple[float, float, float]], count: int = 20_000, seed: int = 1, *, half: bool = False
+) -> np.ndarray:
+    """Values of normal or half-normal modes (mean, deviation, weight)."""
     random = np.random.default_rng(seed)
     places = random.choice(len(modes), count, p=[weight for _, _, weight in modes])
     means, deviations = np.array([mode[:2] for mode in modes]).T
-    return random.normal(means[places], deviations[places])
+    standard = random.standard_normal(count)
+    if half:
+        standard = (np.abs(standard) - np.sqrt(2 / np.pi)) / np.sqrt(1 - 2 / np.pi)
+    return means[places] + deviations[places] * standard
 
 
 @pytest.mark.parametrize(
@@ -280,16 +285,19 @@ def drawn(modes: list[tuple[float, float, float]], count: int = 20_000, seed: in
         [(2.2e-7, 6e-8, 0.7755), (7.4e-7, 1.7e-7, 0.21), (2.1e-5, 2.4e-6, 0.0117), (4.5e-5, 4e-6, 0.0028)],
     ],
 )
-def test_the_modes_of_a_machine_come_back(modes):
+@pytest.mark.parametrize("half", [False, True])
+def test_the_modes_of_a_machine_come_back(modes, half):
     """Modes such as those of Dahu's overheads (Cornebize's simulator of HPL, 2021); weights within 0.02."""
-    mixture = mixtures.fit(drawn(modes))
+    values = drawn(modes, half=half)
+    mixture = mixtures.fit(values)
     assert len(mixture.modes) == len(modes)
+    assert {mode.shape for mode in mixture.modes} == {"half-normal" if half else "normal"}
     for found, (mean, deviation, weight) in zip(mixture.modes, modes, strict=True):
         assert found.mean == pytest.approx(mean, rel=0.1)
         assert found.deviation == pytest.approx(deviation, rel=0.2)
         assert found.weight == pytest.approx(weight, abs=0.02)
     assert sum(mode.weight for mode in mixture.modes) == pytest.approx(1)
-    assert mixture.mean == pytest.approx(drawn(modes).mean(), rel=0.01)
+    assert mixture.mean == pytest.approx(values.mean(), rel=0.01)
 
 
 def test_modes_of_a_regime_share_its_slope():

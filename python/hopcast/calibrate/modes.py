@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from hopcast.calibrate.campaigns import Campaign
 from hopcast.calibrate.mixtures import Mixture
 from hopcast.calibrate.network_fit import KINDS, NetworkFit, Regime
 from hopcast.calibrate.platform_file import Noise
+from hopcast.calibrate.series import Calls
 from hopcast.errors import InputError
 
 HEAD = (
@@ -25,6 +26,7 @@ HEAD = (
     "mean_s",
     "deviation_s",
     "weight",
+    "shape",
 )
 SPREAD_LEAST = 1e-4
 """Relative spread below which times do not vary."""
@@ -66,6 +68,44 @@ def noise(found: Sequence[Found]) -> Noise:
     return {(one.campaign, one.regime.above, one.kind): (one.slope_s, one.mixture.modes) for one in found}
 
 
+def with_means(campaign: Campaign, fit: NetworkFit, found: Sequence[Found]) -> NetworkFit:
+    """The fit with lines through the means of calls: those of medians leave out what rare modes add.
+
+    Slopes are those that modes share, where they were looked for.
+    """
+    slopes = {(one.kind, one.regime.above): one.slope_s for one in found if one.campaign == campaign.name}
+    campaign = campaign.without_clock()
+    regimes = []
+    for regime in fit.regimes:
+        lines = dict(regime.lines)
+        for kind, line in regime.lines.items():
+            calls = campaign.calls.get("round_trip" if kind == "one_way" else kind)
+            if calls is None:
+                continue
+            sizes, seconds = _inside(calls, regime)
+            slope = slopes.get((kind, regime.above), line.slope)
+            if kind == "one_way":
+                seconds = seconds / 2
+                if _vary(seconds - line.slope * sizes, seconds):
+                    slope, _ = mixtures.of_line(sizes, seconds, line.slope)
+            start = float(np.mean(seconds - slope * sizes))
+            lines[kind] = replace(line, intercept=max(start, 0.0), slope=slope)
+        regimes.append(replace(regime, lines=lines))
+    return replace(fit, regimes=tuple(regimes))
+
+
+def _vary(starts: np.ndarray, seconds: np.ndarray) -> bool:
+    """True for enough calls whose start-ups are not all the same."""
+    return len(starts) >= LEAST_CALLS and float(np.std(starts)) > SPREAD_LEAST * float(np.median(seconds))
+
+
+def _inside(calls: Calls, regime: Regime) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes and times of the calls of a regime."""
+    top = np.inf if regime.up_to is None else regime.up_to
+    inside = (calls.sizes > regime.above) & (calls.sizes <= top)
+    return calls.sizes[inside], calls.seconds[inside]
+
+
 def _of_fit(campaign: Campaign, fit: NetworkFit) -> Iterator[Found]:
     campaign = campaign.without_clock()
     for kind in KINDS:
@@ -73,12 +113,8 @@ def _of_fit(campaign: Campaign, fit: NetworkFit) -> Iterator[Found]:
             calls, line = campaign.calls.get(kind), regime.lines.get(kind)
             if calls is None or line is None:
                 continue
-            top = np.inf if regime.up_to is None else regime.up_to
-            inside = (calls.sizes > regime.above) & (calls.sizes <= top)
-            seconds = calls.seconds[inside]
-            sizes = calls.sizes[inside]
-            spread = np.std(seconds - line.slope * sizes) if len(seconds) >= LEAST_CALLS else 0.0
-            if spread > SPREAD_LEAST * np.median(seconds):
+            sizes, seconds = _inside(calls, regime)
+            if _vary(seconds - line.slope * sizes, seconds):
                 yield Found(campaign.name, kind, regime, *mixtures.of_line(sizes, seconds, line.slope))
 
 
@@ -87,4 +123,4 @@ def _rows(found: Found) -> Iterator[tuple[str, ...]]:
     end = "" if regime.up_to is None else f"{regime.up_to:.0f}"
     head = (found.campaign, found.kind, f"{regime.above:.0f}", end, f"{found.slope_s:.6g}")
     for mode in found.mixture.modes:
-        yield (*head, f"{mode.mean:.6g}", f"{mode.deviation:.6g}", f"{mode.weight:.6g}")
+        yield (*head, f"{mode.mean:.6g}", f"{mode.deviation:.6g}", f"{mode.weight:.6g}", mode.shape)

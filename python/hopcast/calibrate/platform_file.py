@@ -10,7 +10,8 @@ the line:
     latency      = a − a_s − a_r − 2 nic.latency − handshake
 
 A call that begins to send has its own line (`isend_overhead`); polls and MPI_Wtime have their times by name.
-With modes, each overhead has b n as its time, and what single calls take beside that as modes, in place of a.
+With modes, each overhead has b n as its time, and what single calls take beside that as modes, in place of a;
+lines go through means then, not medians.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hopcast.calibrate.accuracy import percent
-from hopcast.calibrate.mixtures import Mode
+from hopcast.calibrate.mixtures import NORMAL, Mode
 from hopcast.calibrate.network_fit import NetworkFit, Regime
 
 Noise = Mapping[tuple[str, float, str], tuple[float, Sequence[Mode]]]
@@ -47,8 +48,8 @@ class Cost:
     receive: Share
     latency_s: float
     rate_Bps: float
-    is_cut: bool = False
-    """True where sender and receiver take less than was measured."""
+    start_cut: float = 1.0
+    """Part of the processes' measured start-up that is left to them."""
     findings: tuple[str, ...] = ()
 
 
@@ -111,8 +112,7 @@ def costs(
         send, receive = send.cut(start, both), receive.cut(start, both)
         latency = max(0.0, rest - send.start_s - receive.start_s)
         on_wire = line.slope - send.per_byte_s - receive.per_byte_s
-        is_cut = start < 1 or both < 1
-        laid_out.append(Cost(send, receive, latency, 1 / on_wire, is_cut, tuple(findings)))
+        laid_out.append(Cost(send, receive, latency, 1 / on_wire, start, tuple(findings)))
     return nic, laid_out
 
 
@@ -237,7 +237,7 @@ def _regime(number: int, regime: Regime, cost: Cost, fit: NetworkFit, noise: Noi
 
 
 def _processes(regime: Regime, cost: Cost, fit: NetworkFit, noise: Noise) -> list[str]:
-    """Times of sender and receiver, with the modes of those that were not cut."""
+    """Times of sender and receiver, with their modes, cut like the times."""
     early = _is_eager(regime, fit.eager_limit)
     shares = [
         ("send", "send" if early else "isend", cost.send),
@@ -249,22 +249,24 @@ def _processes(regime: Regime, cost: Cost, fit: NetworkFit, noise: Noise) -> lis
     lines = []
     for key, kind, share in shares:
         found = noise.get((fit.campaign, regime.above, kind))
-        is_whole = key == "isend" or (early and not cost.is_cut)
+        is_own = key == "isend" or early
         measured = (
             f"    # {kind}: {_line(regime.lines[kind])}" if kind in regime.lines and share != Share() else ""
         )
-        if found is None or not is_whole:
+        if found is None or not is_own:
             lines.append(f'{key}_overhead = "{_linear(share)}"{measured}')
             continue
-        slope, modes = found
-        lines.append(f'{key}_overhead = "{_linear(Share(0.0, slope))}"{measured}')
-        lines += [f"{key}_modes = [", *(f"    {_mode(mode)}," for mode in modes), "]"]
+        part = 1.0 if key == "isend" else cost.start_cut
+        lines.append(f'{key}_overhead = "{_linear(Share(0.0, share.per_byte_s))}"{measured}')
+        lines += [f"{key}_modes = [", *(f"    {_mode(mode, part)}," for mode in found[1]), "]"]
     return lines
 
 
-def _mode(mode: Mode) -> str:
-    deviation = f', deviation = "{1e9 * mode.deviation:.6g} ns"' if mode.deviation > 0 else ""
-    return f'{{ weight = {mode.weight:.6g}, mean = "{1e9 * mode.mean:.6g} ns"{deviation} }}'
+def _mode(mode: Mode, part: float) -> str:
+    """The mode of times of which a part is left."""
+    deviation = f', deviation = "{1e9 * part * mode.deviation:.6g} ns"' if mode.deviation > 0 else ""
+    shape = "" if mode.shape == NORMAL else f', shape = "{mode.shape}"'
+    return f'{{ weight = {mode.weight:.6g}, mean = "{1e9 * part * mode.mean:.6g} ns"{deviation}{shape} }}'
 
 
 def _overheads(regime: Regime, eager_limit: float | None) -> tuple[Share, Share]:

@@ -114,13 +114,14 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
         fits.append((within, memory))
     varying = modes.find(fits) if options["noise"] or options["modes"] is not None else []
     noise = modes.noise(varying) if options["noise"] else {}
+    told = [modes.with_means(*both, varying) for both in fits] if noise else [part for _, part in fits]
     errors = report.errors_held_back(fits)
     load = (beside or {}).get("conditions", {}).get("background")
     known = accuracy_record.section(
         measured_machine.day(data), load, errors, "every other size, held back from a fit"
     )
     try:
-        out.write_text(f"{platform_file.text(fitted, machine, memory, noise)}\n{known}")
+        out.write_text(f"{platform_file.text(told[0], machine, told[1] if memory else None, noise)}\n{known}")
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     core.platform_text(str(out), (), True)
