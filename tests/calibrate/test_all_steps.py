@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,7 +77,7 @@ def test_a_simulated_machine_comes_back(tmp_path: Path) -> None:
     sizes = [1, 100, 5000, 8000, 12_000, 25_000, 50_000, 200_000, 900_000]
     for within in (False, True):
         ours, theirs = (
-            ping_pong_s(name, sizes * 100, within_a_host=within).reshape(100, -1).mean(axis=0)
+            ping_pong_s(name, sizes * 2, within_a_host=within).reshape(2, -1).mean(axis=0)
             for name in (str(out / "again.toml"), "dahu")
         )
         assert ours == pytest.approx(theirs, rel=0.03)

@@ -244,3 +244,28 @@ fn old_spellings_are_taken_with_a_warning() {
     assert!(platform.to_toml().contains("model = \"max-rate\""));
     assert!(!platform.to_toml().contains("max_rate") && !platform.to_toml().contains("equal_share"));
 }
+
+/// Modes under headers of their own are the same platform, and its copy in reports can be read again.
+#[test]
+fn tables_under_headers_are_written_as_values() {
+    let (base, _) = cases();
+    let regime = "\n[[mpi.regimes]]\nname = \"all\"\nsend_overhead = \"1 us\"\n";
+    let inline = "send_modes = [{ weight = 1.0, mean = \"80 ns\", deviation = \"9 ns\" }]\n";
+    let headers = "[[mpi.regimes.send_modes]]\nweight = 1.0\nmean = \"80 ns\"\ndeviation = \"9 ns\"\n";
+    let resolved = [inline, headers].map(|modes| {
+        let mut files = Texts::default();
+        files.0.insert("modes.toml".to_string(), format!("{base}{regime}{modes}"));
+        let platform = config::load("modes.toml", &[], &files).unwrap_or_else(|error| panic!("{error}"));
+        platform.to_toml()
+    });
+    for text in &resolved {
+        let mut files = Texts::default();
+        files.0.insert("again.toml".to_string(), text.clone());
+        let again = config::load("again.toml", &[], &files).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let value =
+            toml::from_str::<toml::Table>(&again.to_toml()).unwrap()["mpi"]["regimes"][0]["send_modes"]
+                .clone();
+        assert_eq!(value[0]["mean"].as_str(), Some("80 ns"));
+        assert_eq!(value[0]["deviation"].as_str(), Some("9 ns"));
+    }
+}

@@ -1,9 +1,10 @@
 """Mixtures of normal or half-normal modes: durations fall around a few times, and each mode has its weight.
 
 Expectation and maximisation from several seeded starts for every number of modes from 1 to 4 and for both
-shapes; the number and the shape of the least BIC are taken. A half-normal mode has its least value where it is
-densest. In the fit its edge is not quite sharp: a split normal, with a hundredth of the deviation below the edge,
-which moments place well and not exactly: a further half-normal mode has to gain a hundredth for each value. Modes closer than one deviation are one, and modes of a weight below 1e-4 are
+shapes; the number and the shape of the least BIC are taken. A half-normal mode has its least value where it
+is densest. In the fit its edge is not quite sharp: a split normal, with a hundredth of the deviation below
+the edge. Moments place the edge well and not exactly, so that a further half-normal mode has to gain a
+hundredth for each value. Modes closer than one deviation are one, and modes of a weight below 1e-4 are
 dropped. For a range of sizes, the modes are those of t − b n, with the slope b that all modes share.
 
 scikit-learn's GaussianMixture gives the same for plain values, but needs scipy and itself, 140 MB, for the

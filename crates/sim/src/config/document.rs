@@ -124,7 +124,25 @@ impl<'a> Reader<'a> {
             }
             DeValue::Table(table) => self.table(table)?,
         };
+        let text = inline(&item, &text).unwrap_or(text);
         Ok(Node { at: at.clone(), key_at: at, text, item })
+    }
+}
+
+/// Tables that stand under headers, such as `[[mpi.regimes.send_modes]]`, as a value; `None` for what is one as written.
+fn inline(item: &Item, written: &str) -> Option<String> {
+    match item {
+        Item::Table(fields) if written.starts_with('[') => {
+            let pairs: Vec<_> = fields.iter().map(|(key, node)| format!("{key} = {}", node.text)).collect();
+            Some(format!("{{ {} }}", pairs.join(", ")))
+        }
+        Item::List(nodes)
+            if written.starts_with("[[") && nodes.iter().all(|node| matches!(node.item, Item::Table(_))) =>
+        {
+            let texts: Vec<_> = nodes.iter().map(|node| &node.text[..]).collect();
+            Some(format!("[{}]", texts.join(", ")))
+        }
+        _ => None,
     }
 }
 
