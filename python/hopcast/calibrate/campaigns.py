@@ -227,7 +227,7 @@ def _breakpoints(files: Mapping[str, str], prefix: str) -> tuple[float, ...]:
     if best is None:
         return ()
     limits = [line.split(",")[0] for line in io.StringIO(files[best]) if line[:1].isdigit()]
-    return tuple(float(limit) for limit in limits)
+    return tuple(_number(limit, f"{best}: Limit") for limit in limits)
 
 
 def _settings(files: Mapping[str, str]) -> dict[str, float]:
@@ -243,5 +243,14 @@ def _settings(files: Mapping[str, str]) -> dict[str, float]:
             node = root.find(tag)
             value = None if node is None else node.get("value")
             if value:
-                found[key] = float(value)
+                found[key] = _number(value, f"{name}: {tag}")
     return found
+
+
+def _number(text: str, place: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            f"{place}: '{text[:40]}' is not a number (bytes, seconds, bytes per second)"
+        ) from None

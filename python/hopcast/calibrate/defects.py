@@ -3,19 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from hopcast.calibrate.accuracy import percent
+from hopcast.calibrate.campaigns import Campaign
 from hopcast.calibrate.series import Calls, Series, by_size
 from hopcast.errors import InputError
 
 LEAST_SIZES = 2
 """Distinct sizes below which there is no line."""
+CLOCK_VALUES = 8
+"""Distinct durations from which on a common divisor of their differences is a step of the clock."""
 CLOCK_STEPS_LEAST = 5
 """Steps of the clock that a time must last, so that it is known within 10 %."""
 DRIFT_MOST = 0.2
 """Change of times between the halves of a campaign from which on it counts as two machines or conditions."""
+GROUP_LEAST = 0.25
+"""Share of the calls from which on a group of them counts as a machine or condition of its own."""
+SEPARATION = 6.0
+"""Distance of two groups in their deviations; halves of a uniform distribution have 3.5, of a normal 2.7."""
+
+
+def sound(campaign: Campaign) -> Campaign:
+    """The campaign without values that are no sizes or times; its findings name them."""
+    findings = list(campaign.findings)
+    calls = {}
+    for kind, part in campaign.calls.items():
+        good = np.isfinite(part.sizes) & np.isfinite(part.seconds) & (part.sizes >= 0) & (part.seconds >= 0)
+        if not good.all():
+            first = int(np.flatnonzero(~good)[0])
+            findings.append(
+                f"{kind}: {(~good).sum()} of {len(good)} calls without a valid size or time, the first "
+                f"{part.sizes[first]:g} B in {part.seconds[first]:g} s: they are left out"
+            )
+        if good.any():
+            calls[kind] = part.where(good)
+    wtime = campaign.wtime_s
+    if wtime is not None and not 0 < wtime < np.inf:
+        findings.append(
+            f"MPI_Wtime: {wtime:g} s is no time of a call: the clock is not subtracted from the times, and "
+            "the platform has no time for MPI_Wtime"
+        )
+        wtime = None
+    settings = dict(campaign.settings)
+    for key in ("bandwidth", "latency"):
+        if key in settings and not 0 < settings[key] < np.inf:
+            value = settings.pop(key)
+            findings.append(f"configuration: a nominal {key} of {value:g} is none: it is not used")
+    return replace(campaign, calls=calls, wtime_s=wtime, settings=settings, findings=tuple(findings))
 
 
 def of_calls(calls: Calls, name: str) -> list[str]:
@@ -40,8 +77,63 @@ def of_calls(calls: Calls, name: str) -> list[str]:
     return findings
 
 
+def clock_stays(before: Campaign, after: Campaign) -> list[str]:
+    """Kinds whose times are shorter than reading the clock, which is why it was not subtracted."""
+    return [
+        f"{kind}: times no longer than reading the clock takes, {1e6 * (before.wtime_s or 0):.3g} µs: it is "
+        "not subtracted from any"
+        for kind, calls in before.calls.items()
+        if before.wtime_s and after.calls[kind] is calls
+    ]
+
+
+def groups(calls: Calls, predicted: np.ndarray, name: str) -> list[str]:
+    """Doubt where the calls fall into two groups, each beside the fit by a factor of its own."""
+    ratio = np.log(calls.seconds / predicted)[calls.seconds > 0]
+    if len(ratio) < 20:
+        return []
+    ratio = np.sort(ratio)
+    counts = np.arange(1, len(ratio))
+    sums, squares = np.cumsum(ratio), np.cumsum(ratio**2)
+    within = squares[-1] - sums[:-1] ** 2 / counts - (sums[-1] - sums[:-1]) ** 2 / (len(ratio) - counts)
+    cut = int(np.argmin(within)) + 1
+    low, high = ratio[:cut], ratio[cut:]
+    apart = float(high.mean() - low.mean())
+    deviation = float(np.sqrt((low.var() + high.var()) / 2))
+    change = float(np.expm1(apart))
+    smaller = min(len(low), len(high)) / len(ratio)
+    if smaller < GROUP_LEAST or change < DRIFT_MOST or apart < SEPARATION * deviation:
+        return []
+    return [
+        f"campaign '{name}': its round trips fall into two groups, {percent(change)} apart, "
+        f"{percent(smaller)} of them in the smaller: two machines or conditions in one data set, or two "
+        "modes of one machine; the fit takes the median of both, and predicts neither: fit them apart"
+    ]
+
+
+def optional(series: Series, kind: str, seconds: np.ndarray, findings: list[str]) -> Series | None:
+    """Usable sizes of a kind that a fit can do without; None, with a finding, where there are too few."""
+    own: list[str] = []
+    try:
+        kept = usable(series, kind, seconds, own)
+    except InputError as error:
+        findings.append(f"{error}; the fit counts its time as the network's")
+        return None
+    findings += own
+    return kept
+
+
+def required(series: Series, kind: str, seconds: np.ndarray, findings: list[str]) -> Series:
+    """Usable sizes of the kind without which there is no fit."""
+    try:
+        return usable(series, kind, seconds, findings)
+    except InputError as error:
+        raise InputError(f"{error}; nothing was fitted") from None
+
+
 def usable(series: Series, kind: str, seconds: np.ndarray, findings: list[str]) -> Series:
     """The sizes that a line can be fitted to; findings name what was left out."""
+    first = len(findings)
     if (gone := series.seconds <= 0).any():
         findings.append(
             f"{kind}: {gone.sum()} sizes take no time or less, as {series.sizes[gone][0]:g} B: they are "
@@ -49,6 +141,7 @@ def usable(series: Series, kind: str, seconds: np.ndarray, findings: list[str]) 
         )
         series = series.where(~gone)
     if (gone := series.sizes <= 0).any():
+        findings.append(f"{kind}: empty messages are left out: a line of relative errors has no size of zero")
         series = series.where(~gone)
     step = clock_step_s(seconds)
     coarse = series.seconds < CLOCK_STEPS_LEAST * step
@@ -63,7 +156,7 @@ def usable(series: Series, kind: str, seconds: np.ndarray, findings: list[str]) 
     if len(series.sizes) < LEAST_SIZES:
         raise InputError(
             f"{kind}: {len(series.sizes)} usable sizes, and a line needs {LEAST_SIZES}: "
-            + ("; ".join(findings) or "measure more sizes; nothing was fitted")
+            + "; ".join([*findings[first:], "measure more sizes, or longer messages"])
         )
     if np.isnan(series.errors).all():
         findings.append(
@@ -77,8 +170,12 @@ def usable(series: Series, kind: str, seconds: np.ndarray, findings: list[str]) 
 def clock_step_s(seconds: np.ndarray) -> float:
     """Step of the clock that measured: the largest number of which nearly all durations are multiples."""
     distinct = np.unique(np.round(seconds[seconds > 0], 12))
-    if len(distinct) < 2 or len(distinct) > len(seconds) / 2:
+    if len(distinct) < 2:
         return 0.0
+    if len(distinct) > len(seconds) / 2:
+        if len(distinct) < CLOCK_VALUES:
+            return 0.0
+        return 1e-12 * float(np.gcd.reduce(np.round(1e12 * np.diff(distinct)).astype(np.int64)))
     steps = np.diff(distinct)
     return float(steps[steps > 1e-12].min(initial=np.inf)) if (steps > 1e-12).any() else 0.0
 
@@ -118,6 +215,27 @@ def no_slope(above: float, up_to: float | None, *, alone: bool, findings: list[s
     findings.append(f"{text}; it is fitted together with its neighbour")
 
 
+def few_sizes(count: int, least: int) -> list[str]:
+    """Doubt about a fit to so few sizes that no breakpoint can be found."""
+    if count >= 2 * least:
+        return []
+    return [
+        f"round_trip: {count} sizes, and a breakpoint needs {least} on each side: none is looked for; "
+        "the fit takes those that are named, or one line"
+    ]
+
+
+def odd_sizes(sizes: np.ndarray) -> list[str]:
+    """Doubt about the unit of sizes that are no whole numbers."""
+    odd = sizes[sizes != np.round(sizes)]
+    if not len(odd):
+        return []
+    return [
+        f"{len(odd)} sizes are no whole numbers of bytes, as {odd[0]:g}: are they in another unit "
+        "(--unit-bytes)? The fit takes them as bytes"
+    ]
+
+
 def beside_nominal(rate_Bps: float, nominal_Bps: float | None) -> list[str]:
     """Doubt about units where the fastest regime is far from the link's nominal rate."""
     if nominal_Bps is None or nominal_Bps / 2 <= rate_Bps <= nominal_Bps * 1.5:
@@ -125,7 +243,10 @@ def beside_nominal(rate_Bps: float, nominal_Bps: float | None) -> list[str]:
     if rate_Bps > nominal_Bps:
         cause = "are the times one way already (--one-way), or the sizes in bits"
     else:
-        cause = "are the sizes in units of several bytes (--unit-bytes 4), or the times there and back twice"
+        cause = (
+            "are the sizes in units of several bytes (--unit-bytes 4), or the times there and back twice, "
+            "or not in seconds"
+        )
     ours, theirs = (f"{rate / 1e9:.3g} GB/s" for rate in (rate_Bps, nominal_Bps))
     rates = f"the fastest regime moves {ours}, and the link nominally {theirs}"
     return [f"{rates}: {cause}? The fit takes sizes as bytes and halves round trips"]

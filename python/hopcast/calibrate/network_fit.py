@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,6 +55,11 @@ class Regime:
         """True where the time per byte does not show beside the start-up at the sizes of the regime."""
         line = self.lines["one_way"]
         return not line.slope_error <= SPREAD_MOST * line.slope
+
+    @property
+    def rate_is_plausible(self) -> bool:
+        """True where the rate shows, or where a line through so few points has no errors."""
+        return not self.rate_is_doubtful or bool(np.isnan(self.lines["one_way"].slope_error))
 
 
 @dataclass(frozen=True)
@@ -94,21 +99,26 @@ def fit_campaign(
 
     `bandwidth_Bps`, the link's nominal rate, shows measurements in another unit.
     """
-    campaign = campaign.without_clock()
     findings = list(campaign.findings)
+    measured, campaign = campaign, campaign.without_clock()
+    findings += defects.clock_stays(measured, campaign)
     if "round_trip" not in campaign.calls:
         raise InputError(
             f"campaign '{campaign.name}': no …_PingPong.csv: without round trips neither latency nor "
             f"rate of the "
             "network is known; nothing was fitted"
         )
-    findings += defects.of_calls(campaign.calls["round_trip"], campaign.name)
-    series = {
-        kind: defects.usable(by_size(calls.sizes, calls.seconds), kind, calls.seconds, findings)
-        for kind in KINDS
-        if (calls := campaign.calls.get(kind)) is not None
-    }
-    for kind in (kind for kind in KINDS if kind not in series):
+    halves = defects.of_calls(campaign.calls["round_trip"], campaign.name)
+    findings += halves
+    series = {}
+    for kind in (kind for kind in KINDS if kind in campaign.calls):
+        calls = campaign.calls[kind]
+        read = defects.required if kind == "round_trip" else defects.optional
+        if (found := read(by_size(calls.sizes, calls.seconds), kind, calls.seconds, findings)) is not None:
+            series[kind] = found
+    findings += defects.odd_sizes(series["round_trip"].sizes)
+    findings += defects.few_sizes(len(series["round_trip"].sizes), LEAST_POINTS)
+    for kind in (kind for kind in KINDS if kind not in campaign.calls):
         findings.append(f"no measurements of {kind}: its time is counted as the network's")
     limit = eager_limit if eager_limit is not None else campaign.settings.get("eager_limit")
     if limit is None:
@@ -119,30 +129,62 @@ def fit_campaign(
     one_way = Series(trip.sizes, trip.seconds / 2, trip.errors, trip.repetitions)
     regimes = _regimes(series | {"one_way": one_way}, breakpoints, limit, findings)
     limit = _believed_limit(regimes, limit, findings)
-    findings += [
-        f"{between(regime.above, regime.up_to)}: the rate is not identified: the bytes do not show beside "
-        "the start-up; the fit takes the likeliest"
-        for regime in regimes
-        if regime.rate_is_doubtful
-    ]
-    fastest = 1 / min(regime.lines["one_way"].slope for regime in regimes)
-    findings += defects.beside_nominal(fastest, bandwidth_Bps)
-    return NetworkFit(
+    findings += _doubts(regimes, bandwidth_Bps)
+    fitted = NetworkFit(
         campaign.name,
         regimes,
         limit,
-        _poll_s(campaign, "iprobe"),
-        _poll_s(campaign, "test"),
+        _poll_s(campaign, "iprobe", findings),
+        _poll_s(campaign, "test", findings),
         campaign.wtime_s,
         (float(trip.sizes.min()), float(trip.sizes.max())),
         int(np.median(trip.repetitions)),
         tuple(findings),
     )
+    calls = campaign.calls["round_trip"]
+    calls = calls.where(np.isin(calls.sizes, trip.sizes))
+    apart = [] if halves else defects.groups(calls, 2 * fitted.one_way_s(calls.sizes), campaign.name)
+    return replace(fitted, findings=(*findings, *apart))
 
 
-def _poll_s(campaign: Campaign, kind: str) -> float | None:
+def _doubts(regimes: Sequence[Regime], nominal_Bps: float | None) -> list[str]:
+    """Doubts about rates and start-ups; an error where no rate shows in any regime."""
+    shown = [1 / regime.lines["one_way"].slope for regime in regimes if regime.rate_is_plausible]
+    if not shown:
+        raise InputError(
+            f"{between(0, None)}: the rate is not identified: the bytes do not show beside the start-up: "
+            "measure longer messages; nothing was fitted"
+        )
+    findings = []
+    for regime in regimes:
+        line, where = regime.lines["one_way"], between(regime.above, regime.up_to)
+        if regime.rate_is_doubtful and np.isnan(line.slope_error):
+            findings.append(f"{where}: {regime.points} sizes, whose line has no errors that could be known")
+        elif regime.rate_is_doubtful:
+            findings.append(
+                f"{where}: the rate is not identified: the bytes do not show beside the start-up; the fit "
+                f"takes the likeliest, up to that of the link, {max(*shown, nominal_Bps or 0) / 1e9:.3g} GB/s"
+            )
+        if line.intercept <= 0 and regime is regimes[0]:
+            findings.append(
+                f"{where}: the start-up does not show beside the bytes: measure shorter messages; the fit "
+                "takes none, and the line goes through the origin"
+            )
+    return findings + defects.beside_nominal(max(shown), nominal_Bps)
+
+
+def _poll_s(campaign: Campaign, kind: str, findings: list[str]) -> float | None:
     """Time of a poll that finds nothing, as most do: the median."""
-    return float(np.median(campaign.calls[kind].seconds)) if kind in campaign.calls else None
+    if kind not in campaign.calls:
+        return None
+    median = float(np.median(campaign.calls[kind].seconds))
+    if median > 0:
+        return median
+    findings.append(
+        f"{kind}: half of the polls take no longer than reading the clock: their time is not known, and the "
+        "platform keeps the default of mpi.poll"
+    )
+    return None
 
 
 def common_breakpoints(series: Mapping[str, Series], limits: Sequence[float]) -> list[float]:

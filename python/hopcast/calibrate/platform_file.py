@@ -77,7 +77,8 @@ def costs(
     eager = [_is_eager(regime, fit.eager_limit) for regime in fit.regimes]
     starts = [regime.lines["one_way"].intercept for regime in fit.regimes]
     link = max(
-        [1 / regime.lines["one_way"].slope for regime in fit.regimes] + ([link_Bps] if link_Bps else [])
+        [1 / regime.lines["one_way"].slope for regime in fit.regimes if regime.rate_is_plausible]
+        + ([link_Bps] if link_Bps else [])
     )
     wire = [
         max(0.0, start - send.start_s - receive.start_s - (0.0 if early else 2 * starts[0]))
@@ -112,7 +113,8 @@ def costs(
         send, receive = send.cut(start, both), receive.cut(start, both)
         latency = max(0.0, rest - send.start_s - receive.start_s)
         on_wire = line.slope - send.per_byte_s - receive.per_byte_s
-        laid_out.append(Cost(send, receive, latency, 1 / on_wire, start, tuple(findings)))
+        rate = 1 / on_wire if regime.rate_is_plausible else min(1 / on_wire, link)
+        laid_out.append(Cost(send, receive, latency, rate, start, tuple(findings)))
     return nic, laid_out
 
 

@@ -18,7 +18,10 @@ def size(text: str, place: str) -> float:
 
 def rate(text: str, place: str) -> float:
     """Bytes per second of a text such as "12.5 GB/s"."""
-    return _number(_RATE, text, place, 'a bandwidth such as "12.5 GB/s"')
+    found = _number(_RATE, text, place, 'a bandwidth such as "12.5 GB/s"')
+    if not found:
+        raise InputError(f"{place}: '{text}': a bandwidth is greater than zero")
+    return found
 
 
 def sizes(text: str, place: str) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hopcast.calibrate import benchmarks, campaigns, tables
+from hopcast.calibrate import benchmarks, campaigns, defects, tables
 from hopcast.calibrate.campaigns import Campaign
 from hopcast.errors import InputError
 
@@ -28,4 +28,4 @@ def read(places: Sequence[Path], *, unit_bytes: float = 1.0, one_way: bool = Fal
     if len(set(names)) < len(names):
         double = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two campaigns are named '{double}': fit one place at a time")
-    return found
+    return [defects.sound(campaign) for campaign in found]

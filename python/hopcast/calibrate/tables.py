@@ -11,7 +11,7 @@ import csv
 import gzip
 import io
 import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
@@ -29,7 +29,13 @@ _OPENERS: dict[str, Callable[..., TextIO]] = {".xz": lzma.open, ".gz": gzip.open
 
 def read(place: Path, *, unit_bytes: float = 1.0, one_way: bool = False) -> list[Campaign]:
     """One campaign for each cluster of the table, or one for the whole."""
-    rows = list(_rows(place))
+    findings: list[str] = []
+    rows = _rows(place, findings)
+    if unit_bytes == 1 and not one_way:
+        findings.append(
+            f"{place.name}: a table says no units: sizes are taken as bytes (--unit-bytes), and times of "
+            "ping-pongs as round trips in seconds (--one-way)"
+        )
     size, duration = (_column(place, rows[0], names) for names in (SIZE, DURATION))
     groups: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for number, row in enumerate(rows, 2):
@@ -45,7 +51,7 @@ def read(place: Path, *, unit_bytes: float = 1.0, one_way: bool = False) -> list
             raise InputError(f"{place}:{number}: not a size and a duration: {list(row.values())}") from None
         groups.setdefault(row.get("cluster", place.name), {}).setdefault(_KINDS[kind], []).append(pair)
     return [
-        Campaign(name, {kind: _calls(kind, pairs) for kind, pairs in kinds.items()})
+        Campaign(name, {kind: _calls(kind, pairs) for kind, pairs in kinds.items()}, findings=tuple(findings))
         for name, kinds in groups.items()
     ]
 
@@ -59,12 +65,30 @@ def is_table(place: Path) -> bool:
     return any(name in head for name in SIZE) and any(name in head for name in DURATION)
 
 
-def _rows(place: Path) -> Iterator[dict[str, str]]:
+def _rows(place: Path, findings: list[str]) -> list[dict[str, str]]:
+    """Rows; one that was cut at the end of the file is left out, with a finding."""
     with _OPENERS.get(place.suffix, open)(place, "rt", errors="replace") as file:
-        rows = list(csv.DictReader(io.StringIO(file.read())))
+        text = file.read()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    if not text.endswith("\n") and len(rows) > 1 and not _fits(rows[-1], rows[:-1]):
+        findings.append(
+            f"{place.name}: an incomplete line at the end, '{text.rsplit(chr(10), 1)[-1][:40]}': the run was "
+            f"cut; the fit takes the {len(rows) - 1} before it"
+        )
+        rows.pop()
     if not rows:
         raise InputError(f"{place}: a header and no line: nothing to fit")
-    return iter(rows)
+    return rows
+
+
+def _fits(last: dict[str, str], others: list[dict[str, str]]) -> bool:
+    """True where the last row has numbers, and a time in the range of the rows before it."""
+    key = next((name for name in DURATION if name in last), DURATION[0])
+    try:
+        times = [float(row[key]) for row in others]
+        return all(last.values()) and min(times) / 100 <= float(last[key]) <= 100 * max(times)
+    except (TypeError, ValueError, KeyError):
+        return False
 
 
 def _column(place: Path, row: dict[str, str], names: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from hopcast.cli import platform_output
 from hopcast.cli.calibrate_options import FLOP_RATE, HOSTS, NOISE, PROCESSES
 from hopcast.errors import InputError
 
@@ -76,7 +77,6 @@ def command(data: tuple[Path, ...], out: Path, **options) -> None:
 
 def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     """Reads, fits, writes the platform file and the page, and says how good they are."""
-    from hopcast import core
     from hopcast.calibrate import (
         accuracy_record,
         campaigns,
@@ -120,14 +120,11 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     known = accuracy_record.section(
         measured_machine.day(data), load, errors, "every other size, held back from a fit"
     )
-    try:
-        out.write_text(f"{platform_file.text(told[0], machine, told[1] if memory else None, noise)}\n{known}")
-    except OSError as error:
-        raise InputError(f"{out}: cannot be written: {error.strerror}") from None
-    core.platform_text(str(out), (), True)
-    for part in (fitted, memory):
-        if part is not None:
-            _show_fit(part)
+    text = platform_file.text(told[0], machine, told[1] if memory else None, noise)
+    platform_output.write({out: f"{text}\n{known}"}, out)
+    _show_fit(fitted, platform_file.costs(fitted, nominal)[1])
+    if memory is not None:
+        _show_fit(memory, platform_file.costs(memory, within_a_host=True)[1])
     if options["residuals"] is not None:
         residuals.write(options["residuals"], fits)
         click.echo(f"Residuals  {options['residuals']}")
@@ -176,7 +173,7 @@ def _bandwidth(campaign, text: str | None) -> float | None:
     return campaign.settings.get("bandwidth") if text is None else quantities.rate(text, "--link-bandwidth")
 
 
-def _show_fit(fit) -> None:
+def _show_fit(fit, costs) -> None:
     from hopcast.calibrate import quantities
 
     first, last = (f"{size:,.0f} B" for size in fit.sizes)
@@ -191,3 +188,9 @@ def _show_fit(fit) -> None:
         )
     for finding in fit.findings:
         click.echo(f"warning: {finding}", err=True)
+    if cut := sum(bool(cost.findings) for cost in costs):
+        click.echo(
+            f"warning: in {cut} of {len(costs)} regimes sender and receiver take longer than a whole message "
+            "leaves them: shares are cut; the notes in the platform file say how",
+            err=True,
+        )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from hopcast.cli import platform_output
 from hopcast.errors import InputError
 
 
@@ -36,7 +37,6 @@ def command(sources: tuple[Path, ...], out: Path, **options) -> None:
     Cray networks. Hosts: XML of lstopo. Measurements: a file of `hopcast calibrate fit`, or the data that it
     reads. Each is known by its contents. See the guide, importing.md.
     """
-    from hopcast import core
     from hopcast.importing import measured, platform_text, sources as readers
     from hopcast.importing.platform_text import Given, Import
 
@@ -65,12 +65,7 @@ def command(sources: tuple[Path, ...], out: Path, **options) -> None:
         made.assumed.append("Open MPI's algorithms of collectives (--library)")
     made.host = found.host(made.findings)
     texts = platform_text.files(made, out)
-    for place, text in texts.items():
-        try:
-            place.write_text(text)
-        except OSError as error:
-            raise InputError(f"{place}: cannot be written: {error.strerror}") from None
-    core.platform_text(str(out), (), True)
+    platform_output.write(texts, out)
     _show(made, list(texts))
 
 
