@@ -12,7 +12,22 @@ from hypothesis import HealthCheck, given, settings, strategies
 
 from hopcast.calibrate import benchmarks
 from hopcast.errors import InputError
-from hopcast.importing import cray, infiniband, lstopo, measured, netloc, omnipath, slurm, sources, texts
+from hopcast.importing import (
+    cray,
+    infiniband,
+    lstopo,
+    measured,
+    netloc,
+    omnipath,
+    slurm,
+    slurm_yaml,
+    smpi,
+    smpi_text,
+    sources,
+    texts,
+)
+from hopcast.importing.platform_text import Given
+from hopcast.toml import tomllib
 
 FITTED = """# fitted
 name = "x"
@@ -33,11 +48,21 @@ def _lstopo(text: str) -> object:
     return lstopo.read(root, "text") if lstopo.is_it(root) else None
 
 
+def _simgrid(text: str) -> object:
+    root = texts.xml(text, "text")
+    if not smpi.is_it(root):
+        return None
+    found = smpi_text.make(smpi.read(root, "text"), Given("x"), "text", Path("x.toml"))
+    return tomllib.loads(found.files[Path("x.toml")])
+
+
 READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "ibnetdiscover": (lambda text: infiniband.read(text, "text"), written.fat_tree(2, 2, 1, 2)),
     "netloc": (lambda text: netloc.read(text, "text"), written.NETLOC),
     "omni-path": (lambda text: omnipath.read(texts.xml(text, "text"), "text"), written.omni_path(2)),
     "slurm": (lambda text: slurm.read(text, "text"), written.TREE),
+    "slurm yaml": (lambda text: slurm_yaml.read(text, "text"), written.YAML),
+    "simgrid": (lambda text: _simgrid(text), written.SIMGRID),
     "slurm blocks": (lambda text: slurm.read(text, "text"), written.BLOCKS),
     "aries": (lambda text: cray.read_links([(text, "text")], 2), INSIDE + BETWEEN),
     "aries names": (lambda text: cray.read_links([(text, "text")], 2), written.named_aries()),

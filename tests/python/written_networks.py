@@ -43,6 +43,36 @@ switchname=top Switches=left,right
 
 BLOCKS = "BlockName=b0 Nodes=x[0-2]\nBlockName=b1 Nodes=y[0-2]\nBlockSizes=3\n"
 
+YAML = """---
+- topology: tree1
+  cluster_default: true
+  tree:
+    switches:
+      - switch: left
+        nodes: tux[00-03],login   # five
+      - switch: right
+        nodes: tux[08-10,12]
+      - {switch: top, children: "left,right"}
+- topology: blocks1
+  cluster_default: false
+  block:
+    block_sizes: [3]
+    blocks:
+      - block: b0
+        nodes: x[0-2]
+      - {block: b1, nodes: "y[0-2]"}
+- topology: flat1
+  flat: true
+"""
+"""The tree and the blocks above, and a flat topology."""
+
+SIMGRID = """<platform version="4.1"><config>
+<prop id="smpi/os" value="0:3e-7:1e-10;2000:4e-6:5e-11"/><prop id="smpi/lat-factor" value="0:1.5;2000:40"/>
+<prop id="smpi/async-small-thresh" value="2000"/><prop id="smpi/test" value="8e-07"/></config>
+<zone id="z" routing="Full"><cluster id="c" prefix="n" suffix="" radical="0-3" speed="1Gf" bw="1GBps"
+ lat="1us" topology="FAT_TREE" topo_parameters="2;2,2;1,2;1,1"/></zone></platform>
+"""
+
 OMNI_PATH = """<?xml version="1.0" encoding="utf-8" ?>
 <Report><LinkSummary>
 {links}

@@ -27,15 +27,17 @@ from hopcast.errors import InputError
 @click.option("--flop-rate", metavar="RATE", help='Of one process, such as "10 Gflop/s".')
 @click.option("--processes", type=click.IntRange(1, 65535), help="Of a host. Default: cores of lstopo's XML.")
 @click.option("--library", type=click.Choice(["mpich", "openmpi"]), help="Whose algorithms of collectives.")
-@click.option("--uplinks", type=click.IntRange(1, 1024), help="Cables up from a switch of topology.conf.")
+@click.option("--uplinks", type=click.IntRange(1, 1024), help="Cables up from a switch of Slurm's files.")
+@click.option("--topology", metavar="NAME", help="Of topology.yaml, which may have several.")
 @click.option("--hosts-per-router", type=click.IntRange(1, 64), help="Hosts on a router of an Aries map.")
 @click.option("--eager-limit", metavar="SIZE", help="Longest eager message, for measurements among SOURCES.")
 def command(sources: tuple[Path, ...], out: Path, **options) -> None:
     """Write a platform file from SOURCES: the network's graph, a host's description, measurements.
 
-    Networks: ibnetdiscover text, netloc's nodes.ndat, Omni-Path topology XML, Slurm's topology.conf, maps of
-    Cray networks. Hosts: XML of lstopo. Measurements: a file of `hopcast calibrate fit`, or the data that it
-    reads. Each is known by its contents. See the guide, importing.md.
+    Networks: ibnetdiscover text, netloc's nodes.ndat, Omni-Path topology XML, Slurm's topology.conf and
+    topology.yaml, maps of Cray networks. Hosts: XML of lstopo. Measurements: a file of `hopcast calibrate
+    fit`, or the data that it reads. All at once: a platform of SimGrid with SMPI's costs. Each is known by
+    its contents. See the guide, importing.md.
     """
     from hopcast.importing import measured, platform_text, sources as readers
     from hopcast.importing.platform_text import Given, Import
@@ -45,7 +47,12 @@ def command(sources: tuple[Path, ...], out: Path, **options) -> None:
             out.with_suffix(ending).resolve() for ending in (out.suffix, ".edges", ".hosts")
         ]:
             raise InputError(f"{place}: a source would be overwritten: take another -o")
-    found = readers.read(sources, uplinks=options["uplinks"], hosts_of_router=options["hosts_per_router"])
+    found = readers.read(
+        sources,
+        uplinks=options["uplinks"],
+        hosts_of_router=options["hosts_per_router"],
+        topology=options["topology"],
+    )
     if found.data:
         found.measured = measured.fit(
             found.data,
@@ -53,6 +60,9 @@ def command(sources: tuple[Path, ...], out: Path, **options) -> None:
             options["eager_limit"],
         )
     _refuse_idle_options(found, options)
+    if found.smpi is not None:
+        _smpi(found.smpi, out, options)
+        return
     keys = ("link_bandwidth", "link_latency", "nic_latency", "flop_rate", "processes", "library")
     made = Import(
         Given(options["name"] or out.stem, **{key: options[key] for key in keys}),
@@ -69,17 +79,39 @@ def command(sources: tuple[Path, ...], out: Path, **options) -> None:
     _show(made, list(texts))
 
 
+def _smpi(source, out: Path, options: dict) -> None:
+    """Writes the platform of a file of SimGrid."""
+    from hopcast.importing import smpi_text
+    from hopcast.importing.platform_text import Given
+
+    smpi, place = source
+    keys = ("flop_rate", "processes", "library")
+    given = Given(options["name"] or out.stem, **{key: options[key] for key in keys})
+    made = smpi_text.make(smpi, given, place, out)
+    platform_output.write(made.files, out)
+    cluster = smpi.cluster
+    click.echo(
+        f"Network    SimGrid: {len(cluster.hosts):,} hosts of {cluster.cores} cores, {cluster.kind.lower()}"
+    )
+    click.echo(f"Costs      SMPI: {len(smpi.ranges)} ranges of sizes, {len(smpi.memory)} within a host")
+    _remarks(made, out, list(made.files))
+
+
 def _refuse_idle_options(found, options: dict) -> None:
     """Refuses options that nothing among the sources would read."""
     origin = "" if found.network is None else found.network.origin
     idle = {
-        "uplinks": "Slurm" not in origin and "a topology.conf",
+        "uplinks": "Slurm" not in origin and "a topology.conf or topology.yaml",
+        "topology": "topology.yaml" not in origin and found.flat is None and "a topology.yaml",
         "hosts_per_router": "Aries" not in origin and "a map of Aries links",
         "eager_limit": not found.data and "measurements that are still to be fitted",
         "library": not found.data
         and found.measured is not None
         and "no fitted platform file, which names its own",
     }
+    if found.smpi is not None:
+        own = "a source that does not say it, as a platform of SimGrid does,"
+        idle |= dict.fromkeys(("link_bandwidth", "link_latency", "nic_latency"), own)
     for name, wanted in idle.items():
         if wanted and options[name] is not None:
             raise InputError(f"--{name.replace('_', '-')} needs {wanted} among the sources")
@@ -108,10 +140,15 @@ def _show(made, places: list[Path]) -> None:
         )
     if made.measured is not None:
         click.echo(f"Measured   {made.measured.source}")
+    _remarks(made, places[-1], places)
+
+
+def _remarks(made, out: Path, places: list[Path]) -> None:
     for text in made.findings:
         click.echo(f"warning: {text}", err=True)
     for text in made.assumed:
         click.echo(f"assumed: {text}", err=True)
-    click.echo(f"Platform   {places[-1]}")
-    for place in places[:-1]:
-        click.echo(f"Beside it  {place}")
+    click.echo(f"Platform   {out}")
+    for place in places:
+        if place != out:
+            click.echo(f"Beside it  {place}")

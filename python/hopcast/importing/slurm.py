@@ -49,7 +49,18 @@ def read(text: str, place: str, uplinks: int | None = None) -> Fabric:
             if switch in switches:
                 raise InputError(f"{at}: '{switch}' stands here for the second time")
             switches[switch] = (below[0], below[1])
-    found = Fabric("Slurm's topology.conf")
+    return network(Fabric("Slurm's topology.conf"), switches, uplinks, place, blocks=blocks)
+
+
+def network(
+    found: Fabric,
+    switches: dict[str, tuple[list[str], list[str]]],
+    uplinks: int | None,
+    place: str,
+    *,
+    blocks: bool,
+) -> Fabric:
+    """The network of switches, or blocks, with the hosts and the switches below each."""
     if blocks:
         switches["between_blocks"] = ([], list(switches))
         found.assumed.append("blocks hang on one switch, as the file does not say how they are connected")

@@ -8,16 +8,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hopcast.errors import InputError
-from hopcast.importing import cray, infiniband, lstopo, measured, netloc, omnipath, slurm, texts
+from hopcast.importing import (
+    cray,
+    infiniband,
+    lstopo,
+    measured,
+    netloc,
+    omnipath,
+    slurm,
+    slurm_yaml,
+    smpi,
+    texts,
+)
 from hopcast.importing.cray import NodeMap
 from hopcast.importing.fabric import Fabric
 from hopcast.importing.lstopo import Host
 from hopcast.importing.measured import Measured
+from hopcast.importing.smpi import Smpi
 
 FORMATS = (
-    "ibnetdiscover text, netloc's nodes.ndat, Omni-Path topology XML, Slurm's topology.conf, maps of Aries "
-    "links, maps of hosts to coordinates, lstopo XML, a platform file of 'hopcast calibrate fit', "
-    "measurements that 'hopcast calibrate fit' reads"
+    "ibnetdiscover text, netloc's nodes.ndat, Omni-Path topology XML, Slurm's topology.conf and "
+    "topology.yaml, maps of Aries links, maps of hosts to coordinates, lstopo XML, a platform of SimGrid, a "
+    "platform file of 'hopcast calibrate fit', measurements that 'hopcast calibrate fit' reads"
 )
 
 
@@ -29,6 +41,10 @@ class Sources:
     node_map: NodeMap | None = None
     hosts: list[Host] = field(default_factory=list)
     measured: Measured | None = None
+    flat: str | None = None
+    """Place of a flat topology of Slurm, which names no hosts."""
+    smpi: tuple[Smpi, str] | None = None
+    """A platform of SimGrid, and its place."""
     data: list[Path] = field(default_factory=list)
     """Measurements that are still to be fitted."""
 
@@ -47,7 +63,11 @@ class Sources:
 
 
 def read(
-    places: Sequence[Path], *, uplinks: int | None = None, hosts_of_router: int | None = None
+    places: Sequence[Path],
+    *,
+    uplinks: int | None = None,
+    hosts_of_router: int | None = None,
+    topology: str | None = None,
 ) -> Sources:
     """Reads all; at most one network and one set of measured costs."""
     found = Sources()
@@ -62,9 +82,15 @@ def read(
         if cray.is_links(text):
             links.append((text, str(place)))
         else:
-            _one(found, text, place, uplinks)
+            _one(found, text, place, uplinks, topology)
     if links:
         _network(found, cray.read_links(links, hosts_of_router), links[0][1])
+    if found.smpi is not None and len(places) > 1:
+        raise InputError(f"{found.smpi[1]}: a platform of SimGrid says network and costs: give it alone")
+    if found.flat is not None and found.network is None and found.node_map is None:
+        raise InputError(
+            f"{found.flat}: a flat topology, and no host is named: give a map 'NAME NUMBER' of hosts as well"
+        )
     if found.measured is not None and found.data:
         raise InputError(
             f"{found.measured.source} and {found.data[0]}: costs are measured twice: give one of them"
@@ -77,12 +103,16 @@ def read(
     return found
 
 
-def _one(found: Sources, text: str, place: Path, uplinks: int | None) -> None:
+def _one(found: Sources, text: str, place: Path, uplinks: int | None, topology: str | None) -> None:
     name = str(place)
     if text.lstrip().startswith("<"):
         root = texts.xml(text, name)
         if lstopo.is_it(root):
             found.hosts.append(lstopo.read(root, name))
+        elif smpi.is_it(root):
+            if found.smpi is not None:
+                raise InputError(f"{name}: the second platform of SimGrid: give one")
+            found.smpi = (smpi.read(root, name), place.name)
         elif omnipath.is_it(root):
             _network(found, omnipath.read(root, name), name)
         else:
@@ -93,6 +123,12 @@ def _one(found: Sources, text: str, place: Path, uplinks: int | None) -> None:
         _network(found, infiniband.read(text, name), name)
     elif slurm.is_it(text):
         _network(found, slurm.read(text, name, uplinks), name)
+    elif slurm_yaml.is_it(text):
+        flat = slurm_yaml.read(text, name, uplinks, topology)
+        if flat is None:
+            found.flat = name
+        else:
+            _network(found, flat, name)
     elif cray.is_nodes(text):
         if found.node_map is not None:
             raise InputError(f"{name}: the second map of hosts: give one")
