@@ -313,3 +313,31 @@ fn d_mod_k_does_not_block_shifts() {
         assert_eq!(used.len(), all, "shift by {shift}");
     }
 }
+
+/// Two switches with four hosts each and four cables between them.
+const CABLES: &str =
+    "file = \"\"\"\nhost a b c d e f g h\na s\nb s\nc s\nd s\ne t\nf t\ng t\nh t\ns t x4\n\"\"\"";
+
+#[test]
+fn consecutive_hosts_take_parallel_links_in_turns_and_every_message_to_a_host_the_same() {
+    let topology = topology("graph", CABLES);
+    let routing = try_routing("shortest-path", "", &*topology).unwrap();
+    let between = |from, to, key| {
+        let path = route(&*routing, &*topology, from, to, key, &Unloaded);
+        assert_eq!(path.len(), 3);
+        path[1]
+    };
+    for (from, to) in [(0, 4), (4, 0)] {
+        let mut links: Vec<LinkId> = (0..4).map(|host| between(from, to + host, 0)).collect();
+        links.sort_unstable();
+        links.dedup();
+        assert_eq!(links.len(), 4, "each host on the other switch has a cable of its own");
+    }
+    for (from, key) in (0..4).flat_map(|from| (0..KEYS).map(move |key| (from, key))) {
+        assert_eq!(between(from, 6, key), between(0, 6, 0));
+    }
+    let first = try_routing("shortest-path", "equals = \"first\"", &*topology).unwrap();
+    let links: BTreeMap<LinkId, u32> =
+        (4..8).map(|to| (route(&*first, &*topology, 0, to, 0, &Unloaded)[1], to)).collect();
+    assert_eq!(links.len(), 1, "equals = \"first\" is the first port for all");
+}

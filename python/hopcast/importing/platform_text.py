@@ -12,7 +12,7 @@ from hopcast.calibrate import quantities
 from hopcast.errors import InputError
 from hopcast.importing import regular
 from hopcast.importing.cray import NodeMap
-from hopcast.importing.fabric import Cable, Fabric
+from hopcast.importing.fabric import MOST_PARALLEL, Fabric
 from hopcast.importing.lstopo import Host
 from hopcast.importing.measured import Measured
 from hopcast.importing.regular import FatTree
@@ -115,11 +115,6 @@ def _network(made: Import, out: Path) -> tuple[dict[Path, str], list[str]]:
         nic.append(f"count = {network.nics}")
     if tree := regular.fat_tree(network):
         return _fat_tree(tree, out, "\n".join(["[nic]", *nic]), latency)
-    if any(cable.count > 1 for cable in network.cables):
-        made.assumed.append(
-            "parallel cables share their load evenly: each set is one link of their sum, and all between two "
-            "switches takes one shortest way"
-        )
     return {place: _edges(network)}, [
         f'[topology]\nkind = "graph"\nfile = {_quoted(place.name)}',
         f'[link]\nlatency = "{latency}"',
@@ -211,14 +206,12 @@ def _edges(network: Fabric) -> str:
     lines = [f"# Imported by `hopcast platform import`: {network.origin}."]
     for start in range(0, len(network.hosts), 16):
         lines.append(f"host {' '.join(network.hosts[start : start + 16])}")
-    sums: dict[tuple[str, str], list[Cable]] = {}
     for cable in network.cables:
-        sums.setdefault(cable.ends, []).append(cable)
-    for (first, second), cables in sums.items():
-        sum_Bps = sum(cable.count * (cable.bandwidth_Bps or 0.0) for cable in cables)
-        made_of = ", ".join(f"{cable.count} of {rate(cable.bandwidth_Bps or 0.0)}" for cable in cables)
-        several = len(cables) > 1 or cables[0].count > 1
-        lines.append(f"{first} {second} {rate(sum_Bps)}" + (f"    # {made_of}" if several else ""))
+        line, left = f"{' '.join(cable.ends)} {rate(cable.bandwidth_Bps or 0.0)}", cable.count
+        while left > MOST_PARALLEL:
+            lines.append(f"{line} x{MOST_PARALLEL}")
+            left -= MOST_PARALLEL
+        lines.append(f"{line} x{left}" if left > 1 else line)
     return "\n".join(lines) + "\n"
 
 

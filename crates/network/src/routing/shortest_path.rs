@@ -5,6 +5,10 @@
 //! port order. A table is made when its destination is first asked for, takes 2 B per router, and
 //! stays. Should all tables together exceed `memory`, building fails and says so.
 //!
+//! Parallel links to the next router are taken by the destination host, `spread` as before: its number
+//! modulo their count. So consecutive hosts of a router use them in turns, and every message to a host
+//! the same ones, as with forwarding tables of InfiniBand, which have a port for each local identifier.
+//!
 //! Free of deadlock by up*/down* layers: routers have a total order (farther from the hosts first, then
 //! nearer to a root, then by number); a link to a router earlier in it is up, else down. A route that
 //! turns from down to up goes on in the next virtual channel: within one channel every route climbs,
@@ -35,7 +39,8 @@ pub const ENTRY: Entry<Build> = Entry {
             name: "equals",
             kind: Kind::Choice(&["spread", "first"]),
             default: Some("\"spread\""),
-            summary: "which of equally short ways: by a hash of router and destination, or the first port",
+            summary: "which of equally short ways: by a hash of router and destination, parallel links by the \
+                      destination host, or the first port",
         },
         Parameter {
             name: "memory",
@@ -51,6 +56,53 @@ pub const ENTRY: Entry<Build> = Entry {
 /// No way, or already there.
 const NOWHERE: u16 = u16::MAX;
 
+/// Ports of each router by the router that they lead to.
+struct Bundles {
+    /// First port of each router in the two lists.
+    first: Vec<u32>,
+    /// Ports of a router, those to the same neighbour beside each other.
+    ports: Vec<u16>,
+    /// Bundle of each port: place of its first port in `ports` of the router, and their count.
+    ranges: Vec<(u16, u16)>,
+}
+
+impl Bundles {
+    /// Bundles of a network; none where all links have neighbours of their own.
+    fn of(adjacency: &Adjacency) -> Option<Bundles> {
+        let mut found = Bundles { first: Vec::new(), ports: Vec::new(), ranges: Vec::new() };
+        let mut widest = 1;
+        for router in 0..adjacency.routers() {
+            let leaving = adjacency.leaving(router);
+            let first = found.ports.len();
+            found.first.push(first as u32);
+            found.ports.extend(0..leaving.len() as u16);
+            found.ports[first..].sort_by_key(|port| leaving[usize::from(*port)].to);
+            found.ranges.resize(first + leaving.len(), (0, 0));
+            let mut start = 0;
+            let same =
+                |one: &u16, other: &u16| leaving[usize::from(*one)].to == leaving[usize::from(*other)].to;
+            for bundle in found.ports[first..].chunk_by(same) {
+                for port in bundle {
+                    found.ranges[first + usize::from(*port)] = (start, bundle.len() as u16);
+                }
+                start += bundle.len() as u16;
+                widest = widest.max(bundle.len());
+            }
+        }
+        (widest > 1).then_some(found)
+    }
+
+    /// The port to `host` among those that are parallel to `port`.
+    fn port(&self, router: u32, port: u16, host: HostId) -> u16 {
+        let first = self.first[router as usize] as usize;
+        let (start, count) = self.ranges[first + usize::from(port)];
+        if count == 1 {
+            return port;
+        }
+        self.ports[first + usize::from(start) + (host.0 % u32::from(count)) as usize]
+    }
+}
+
 struct ShortestPath {
     adjacency: Adjacency,
     /// True if equals are spread, not taken in port order.
@@ -58,6 +110,8 @@ struct ShortestPath {
     seed: u64,
     /// Place in the total order: links to a lower rank are up.
     ranks: Vec<u32>,
+    /// Parallel links, where there are any and equals are spread.
+    bundles: Option<Bundles>,
     /// Next port from each router, by destination router; made on demand.
     tables: Vec<OnceLock<Box<[u16]>>>,
     /// Most hops, and channels, of all routes; found on demand.
@@ -83,9 +137,11 @@ fn build(arguments: &Arguments, topology: &dyn Topology, seed: u64) -> Result<Bo
         let reason = format!("{} has more than {NOWHERE} ports", topology.router_name(RouterId(router)));
         return Err(BuildError::new("kind", reason));
     }
+    let spread = arguments.text("equals").as_deref() != Some("first");
     Ok(Box::new(ShortestPath {
         ranks: ranks(&adjacency),
-        spread: arguments.text("equals").as_deref() != Some("first"),
+        bundles: if spread { Bundles::of(&adjacency) } else { None },
+        spread,
         seed,
         tables: (0..routers).map(|_| OnceLock::new()).collect(),
         extremes: OnceLock::new(),
@@ -163,12 +219,14 @@ impl ShortestPath {
         })
     }
 
-    /// Tells `step` every link between two routers on the way.
-    fn walk(&self, from: u32, to: u32, mut step: impl FnMut(LinkId)) {
+    /// Tells `step` every link between two routers on the way to a host.
+    fn walk(&self, topology: &dyn Topology, from: HostId, host: HostId, mut step: impl FnMut(LinkId)) {
+        let (mut at, to) = (topology.router_of(from).0, topology.router_of(host).0);
         let table = self.table(to);
-        let mut at = from;
         while at != to {
-            let port = self.adjacency.leaving(at)[usize::from(table[at as usize])];
+            let port = table[at as usize];
+            let port = self.bundles.as_ref().map_or(port, |bundles| bundles.port(at, port, host));
+            let port = self.adjacency.leaving(at)[usize::from(port)];
             step(port.link);
             at = port.to;
         }
@@ -179,7 +237,7 @@ impl Routing for ShortestPath {
     fn route(&self, topology: &dyn Topology, trip: Trip, _load: &dyn Load, path: &mut Vec<LinkId>) {
         let Trip { from, to, .. } = trip;
         path.push(topology.up(from));
-        self.walk(topology.router_of(from).0, topology.router_of(to).0, |link| path.push(link));
+        self.walk(topology, from, to, |link| path.push(link));
         path.push(topology.down(to));
     }
     fn channels(&self, topology: &dyn Topology, path: &[LinkId], channels: &mut Vec<u8>) {
@@ -212,7 +270,7 @@ impl Routing for ShortestPath {
         let (up, down) = (topology.link(topology.up(from)), topology.link(topology.down(to)));
         let mut idle =
             Idle { latency: up.latency + down.latency, bandwidth: up.bandwidth.min(down.bandwidth) };
-        self.walk(topology.router_of(from).0, topology.router_of(to).0, |id| {
+        self.walk(topology, from, to, |id| {
             let link = topology.link(id);
             idle.latency += link.latency;
             idle.bandwidth = idle.bandwidth.min(link.bandwidth);
