@@ -174,6 +174,19 @@ def test_two_machines_mixed(tmp_path: Path, repetitions: int):
     assert "fit them apart" in said
 
 
+def test_two_machines_in_a_run_that_was_cut(tmp_path: Path):
+    """Three repetitions of the longest size are missing, and that hides no second machine."""
+    rows = [
+        (size, time * factor * (1 + 0.001 * step))
+        for size, time in zip(SIZES, TRIPS, strict=True)
+        for step in range(5)
+        for factor in (1, 1.5)
+    ]
+    said = fitted(table(tmp_path, rows[:-4]))
+    assert "1 of 109 sizes have fewer than the usual 10 repetitions" in said
+    assert "two machines or conditions" in said
+
+
 def test_one_noisy_machine_is_one(tmp_path: Path):
     """Noise of 30 %, much more than the distance of the two machines above in their own noise."""
     assert "two machines" not in fitted(machine.write(tmp_path / "raw", noise=0.3))

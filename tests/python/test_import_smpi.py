@@ -174,6 +174,14 @@ def test_what_no_key_says_is_named(tmp_path: Path):
     assert ping_pong_s(str(platform), sizes) / 2 == pytest.approx(expected, rel=1e-6)
 
 
+def test_a_window_that_bounds_messages_is_named(tmp_path: Path):
+    """10 GB/s with 1 us hold 10 kB on the way, and the window's half is 5 kB: half of the rate."""
+    _, said = imported(tmp_path, xml(OPTIONS | {"network/TCP_gamma": "10000"}))
+    assert "network/TCP-gamma bounds a message at 5 GB/s on the longest path" in said
+    _, said = imported(tmp_path, xml(OPTIONS | {"network/TCP-gamma": "30000"}))
+    assert "warning" not in said
+
+
 def test_a_handshake_that_does_not_fit_is_named_with_its_time(tmp_path: Path):
     """lat-factor 1 above the limits: two empty messages of 1 us each, and 1 us for all."""
     options = {"smpi/async-small-thresh": "1000", "smpi/send-is-detached-thresh": "1000"}

@@ -55,33 +55,37 @@ def sound(campaign: Campaign) -> Campaign:
     return replace(campaign, calls=calls, wtime_s=wtime, settings=settings, findings=tuple(findings))
 
 
-def of_calls(calls: Calls, name: str) -> list[str]:
-    """Defects that show in the order of the calls: a campaign that was cut, and two machines in one."""
-    findings = []
+def repetitions(calls: Calls, name: str) -> list[str]:
+    """Doubt where sizes have fewer repetitions than the others: a campaign that was cut."""
     sizes, counts = np.unique(calls.sizes, return_counts=True)
     usual = int(np.median(counts))
     short = sizes[counts < 0.7 * usual]
     if usual > 1 and len(short):
-        findings.append(
+        return [
             f"campaign '{name}': {len(short)} of {len(sizes)} sizes have fewer than the usual {usual} "
             f"repetitions, the longest {short[-1]:g} B: the run was cut, or joined from several; "
             "the fit takes those that are there"
-        )
+        ]
+    return []
+
+
+def halves(calls: Calls, name: str) -> list[str]:
+    """Doubt where the halves of a campaign differ: two machines one after the other."""
     if (change := _change(calls)) is not None:
-        findings.append(
+        return [
             f"campaign '{name}': the same sizes take {percent(change)} more or less time in its second "
             f"half than in "
             "its first: two machines or conditions in one data set; the fit takes the median of both, and "
             "predicts neither: fit them apart"
-        )
-    return findings
+        ]
+    return []
 
 
 def clock_stays(before: Campaign, after: Campaign) -> list[str]:
     """Kinds whose times are shorter than reading the clock, which is why it was not subtracted."""
     return [
-        f"{kind}: times no longer than reading the clock takes, {1e6 * (before.wtime_s or 0):.3g} µs: it is "
-        "not subtracted from any"
+        f"{kind}: some calls take no longer than reading the clock, {1e6 * (before.wtime_s or 0):.3g} µs: it "
+        "is subtracted from none of them"
         for kind, calls in before.calls.items()
         if before.wtime_s and after.calls[kind] is calls
     ]

@@ -108,8 +108,8 @@ def fit_campaign(
             f"rate of the "
             "network is known; nothing was fitted"
         )
-    halves = defects.of_calls(campaign.calls["round_trip"], campaign.name)
-    findings += halves
+    halves = defects.halves(campaign.calls["round_trip"], campaign.name)
+    findings += defects.repetitions(campaign.calls["round_trip"], campaign.name) + halves
     series = {}
     for kind in (kind for kind in KINDS if kind in campaign.calls):
         calls = campaign.calls[kind]

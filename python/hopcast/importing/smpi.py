@@ -30,6 +30,8 @@ from hopcast.importing.simgrid_units import bandwidth, number, time
 
 ASYNC_DEFAULT, DETACHED_DEFAULT = 0, 65536
 """SimGrid's thresholds where a file has none."""
+WINDOW_DEFAULT = "4194304"
+"""Most bytes of a connection on the way, SimGrid's network/TCP-gamma; 0 for no bound."""
 _RANGES = ("os", "ois", "or", "bw-factor", "lat-factor", "loopback-bw-factor", "loopback-lat-factor")
 _CALLS = ("iprobe", "test", "wtime")
 _THRESHOLDS = ("async-small-thresh", "send-is-detached-thresh")
@@ -55,6 +57,8 @@ class Smpi:
     """Longest message whose sender does not wait."""
     calls: Mapping[str, float]
     """Seconds of iprobe, test and wtime, where the file has them."""
+    window_bytes: float
+    """Most bytes on the way, by which a rate is at most window / (2 L); 0 for no bound."""
     library: str | None = None
     unsaid: list[str] = field(default_factory=list)
     """Properties of the file that no key of a platform file says."""
@@ -99,6 +103,7 @@ def read(root: Element, place: str) -> Smpi:
     }
     library = _LIBRARIES.get((take("coll-selector") or "").strip().lower())
     near = {"network/loopback-bw", "network/loopback-lat"}
+    gamma = options.get("network/TCP-gamma", WINDOW_DEFAULT)
     loopback = Loopback(
         time(options.get("network/loopback-lat", "0"), f"{place}: network/loopback-lat"),
         bandwidth(options.get("network/loopback-bw", "10GBps"), f"{place}: network/loopback-bw"),
@@ -106,7 +111,11 @@ def read(root: Element, place: str) -> Smpi:
         is_default=not near & set(options),
     )
     cluster = simgrid_routes.read(root, place, loopback)
-    rest = [f"{name} = {value}" for name, value in options.items() if name not in taken | near]
+    rest = [
+        f"{name} = {value}"
+        for name, value in options.items()
+        if name not in taken | near | {"network/TCP-gamma"}
+    ]
     if rest:
         unsaid.append(f"options: {', '.join(rest)}")
     memory = {
@@ -124,6 +133,7 @@ def read(root: Element, place: str) -> Smpi:
         max(0, min(thresholds) - 1),
         max(0, thresholds[1] - 1),
         calls,
+        number(gamma, f"{place}: network/TCP-gamma"),
         library,
         unsaid + cluster.unsaid,
     )
@@ -141,7 +151,7 @@ def _options(root: Element, place: str) -> dict[str, str]:
     for config in root.iter("config"):
         for prop in config.iter("prop"):
             name = prop.get("id", "").strip()
-            if name.startswith("smpi/"):
+            if name.startswith(("smpi/", "network/")):
                 name = name.replace("_", "-")
                 name = f"{name}h" if name.endswith("-thres") else name
             if name in options:

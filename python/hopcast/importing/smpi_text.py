@@ -67,6 +67,11 @@ def make(smpi: Smpi, given: Given, source: str, out: Path) -> Made:
     cluster = smpi.cluster
     network, hops = _network(cluster, made)
     path_s = (2 * (cluster.kind != "TORUS") + hops) * cluster.latency_s
+    if 0 < smpi.window_bytes < 2 * path_s * cluster.bandwidth_Bps:
+        made.findings.append(
+            "no key says it: network/TCP-gamma bounds a message at "
+            f"{_rate(smpi.window_bytes / 2 / path_s)} on the longest path"
+        )
     parts = _parts(smpi, smpi.ranges, path_s, "between hosts", made)
     share = _share(parts, path_s, alike=not hops)
     latency = _time(share * cluster.latency_s)
