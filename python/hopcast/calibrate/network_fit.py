@@ -32,6 +32,8 @@ from hopcast.calibrate.series import Series, by_size
 from hopcast.errors import InputError
 
 KINDS = ("round_trip", "send", "isend", "recv")
+RATE_MOST_BPS = 1e12
+"""No link or copy of one process is faster: a rate above it is noise."""
 SPREAD_MOST = 0.5
 """Relative standard error above which a parameter is not identified."""
 
@@ -149,11 +151,11 @@ def fit_campaign(
 
 def _doubts(regimes: Sequence[Regime], nominal_Bps: float | None) -> list[str]:
     """Doubts about rates and start-ups; an error where no rate shows in any regime."""
-    shown = [1 / regime.lines["one_way"].slope for regime in regimes if regime.rate_is_plausible]
-    if not shown:
+    link = link_Bps(regimes, nominal_Bps)
+    if link > RATE_MOST_BPS:
         raise InputError(
-            f"{between(0, None)}: the rate is not identified: the bytes do not show beside the start-up: "
-            "measure longer messages; nothing was fitted"
+            f"{between(0, None)}: the rate is not identified: the bytes do not show beside the start-up, and "
+            f"{link / 1e9:.3g} GB/s is no rate of a link: measure longer messages; nothing was fitted"
         )
     findings = []
     for regime in regimes:
@@ -163,14 +165,23 @@ def _doubts(regimes: Sequence[Regime], nominal_Bps: float | None) -> list[str]:
         elif regime.rate_is_doubtful:
             findings.append(
                 f"{where}: the rate is not identified: the bytes do not show beside the start-up; the fit "
-                f"takes the likeliest, up to that of the link, {max(*shown, nominal_Bps or 0) / 1e9:.3g} GB/s"
+                f"takes the likeliest, up to that of the link, {link / 1e9:.3g} GB/s"
             )
         if line.intercept <= 0 and regime is regimes[0]:
             findings.append(
                 f"{where}: the start-up does not show beside the bytes: measure shorter messages; the fit "
                 "takes none, and the line goes through the origin"
             )
-    return findings + defects.beside_nominal(max(shown), nominal_Bps)
+    shown = [1 / regime.lines["one_way"].slope for regime in regimes if regime.rate_is_plausible]
+    return findings + (defects.beside_nominal(max(shown), nominal_Bps) if shown else [])
+
+
+def link_Bps(regimes: Sequence[Regime], nominal_Bps: float | None) -> float:
+    """Rate of the link: the fastest that shows, or the nominal one; the likeliest where there is neither."""
+    shown = [1 / regime.lines["one_way"].slope for regime in regimes if regime.rate_is_plausible]
+    if nominal_Bps is not None:
+        shown.append(nominal_Bps)
+    return max(shown or [1 / regime.lines["one_way"].slope for regime in regimes])
 
 
 def _poll_s(campaign: Campaign, kind: str, findings: list[str]) -> float | None:

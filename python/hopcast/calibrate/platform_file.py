@@ -20,6 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hopcast.calibrate import network_fit
 from hopcast.calibrate.accuracy import percent
 from hopcast.calibrate.mixtures import NORMAL, Mode
 from hopcast.calibrate.network_fit import NetworkFit, Regime
@@ -76,10 +77,7 @@ def costs(
     shares = [_overheads(regime, fit.eager_limit) for regime in fit.regimes]
     eager = [_is_eager(regime, fit.eager_limit) for regime in fit.regimes]
     starts = [regime.lines["one_way"].intercept for regime in fit.regimes]
-    link = max(
-        [1 / regime.lines["one_way"].slope for regime in fit.regimes if regime.rate_is_plausible]
-        + ([link_Bps] if link_Bps else [])
-    )
+    link = network_fit.link_Bps(fit.regimes, link_Bps)
     wire = [
         max(0.0, start - send.start_s - receive.start_s - (0.0 if early else 2 * starts[0]))
         for start, (send, receive), early in zip(starts, shares, eager, strict=True)
