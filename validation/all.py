@@ -31,6 +31,7 @@ SCRIPTS = (
     "lulesh_hopper",
     "fudan",
     "hpl",
+    "hpl_ladder",
     "hpcc",
     "microbenchmarks",
     "applications",
