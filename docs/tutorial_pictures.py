@@ -1,9 +1,9 @@
 """Takes the tutorial's pictures: runs the commands of `docs/tutorial.md`, and photographs their report pages.
 
-`python docs/tutorial_pictures.py` writes `docs/pictures/*.png`. It needs playwright (`pip install playwright`) and
-a Chromium (Debian's package `chromium`, or `playwright install chromium`). The computing of the tutorial is
-measured on the machine at hand, so that pictures that are made anew show other numbers: look at them, and at
-what the tutorial says of them.
+`python docs/tutorial_pictures.py` writes `docs/pictures/*.png`. It needs playwright (`pip install
+playwright`) and a Chromium (Debian's package `chromium`, or `playwright install chromium`). The computing of
+the tutorial is measured on the machine at hand, so that pictures that are made anew show other numbers: look
+at them, and at what the tutorial says of them.
 """
 
 from __future__ import annotations
