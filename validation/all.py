@@ -46,7 +46,7 @@ PAGE = Path(__file__).with_name("README.md")
 DATA = Path(__file__).with_name("results.json")
 """The results of every script as they were last written, from which the page is made."""
 MARK = "<!-- The tables below are written by all.py --write. -->\n"
-PARTS = (Kind.MEASURED, Kind.PUBLISHED, Kind.FORMULA, Kind.OWN)
+PARTS = (Kind.MEASURED, Kind.FIT, Kind.PUBLISHED, Kind.FORMULA, Kind.OWN)
 """The parts of the page in order: what tests a prediction comes first."""
 
 

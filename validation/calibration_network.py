@@ -194,7 +194,7 @@ def held_back(archive: str, campaign: Campaign) -> list[Result]:
             Range(high=1.5),
             rest.median / used.median,
             why=f"{100 * used.median:.3g} % at the sizes used, {100 * rest.median:.3g} % at the others",
-            kind=Kind.MEASURED,
+            kind=Kind.FIT,
         )
     ]
     fit = network_fit.fit_campaign(campaign)
@@ -212,7 +212,7 @@ def held_back(archive: str, campaign: Campaign) -> list[Result]:
         scatter = f"neighbouring sizes scatter by {100 * regime.scatter:.3g} %"
         why = f"one line for all sizes: {100 * null:.3g} %; {scatter}"
         what = f"{name}, simulated ping-pongs, {end}: median error"
-        rows.append(Result(what, Range(high=5), 100 * row.accuracy.median, "%", claimed, why, Kind.MEASURED))
+        rows.append(Result(what, Range(high=5), 100 * row.accuracy.median, "%", claimed, why, Kind.FIT))
     return rows
 
 

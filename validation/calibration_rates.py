@@ -25,7 +25,7 @@ from results import Kind, Range, Result
 from hopcast.calibrate import pair_times, rate_report
 from hopcast.calibrate.pair_times import PairTimes
 
-KIND = Kind.MEASURED
+KIND = Kind.FIT
 NO_NULL = "fits measurements; the postal laws, which know no sharing, are the null model"
 
 MACHINES = {

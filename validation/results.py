@@ -35,6 +35,7 @@ class Kind(Enum):
     """Kind of value that a row compares with, which decides what the row shows."""
 
     MEASURED = "Predictions beside measurements of real machines"
+    FIT = "Fits of measurements, at the sizes that they saw and at those that were held back"
     PUBLISHED = "Beside what other simulations and papers say"
     FORMULA = "Closed forms and bounds"
     OWN = "Checks of hopcast by itself: answers of programs, speed, memory, goals of its own"
