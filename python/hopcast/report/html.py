@@ -192,7 +192,7 @@ def facts(summary: dict) -> list[tuple[str, str]]:
         ("Outcome hash", str(summary["outcome_hash"])),
     ]
     if known := calibration.sentence(summary):
-        lines.insert(1, ("Platform", known))
+        lines.insert(1, ("Calibration", known))
     if summary["packet_hops"]:
         lines.insert(4, ("Packet hops", units.count(summary["packet_hops"])))
     losses = [summary.get(f"packets_{name}", 0) for name in ("lost", "resent", "duplicate")]
