@@ -104,6 +104,18 @@ fn hopper_has_the_latencies_of_its_paper() {
     }
 }
 
+/// Mean that the modes of a regime add to its times.
+fn mean_of_modes(platform: &str, regime: usize, keys: &[&str]) -> engine::Duration {
+    let platform: toml::Table = toml::from_str(platform).unwrap();
+    let Some(regimes) = platform["mpi"].get("regimes") else { return engine::Duration::ZERO };
+    let modes = keys.iter().filter_map(|key| regimes[regime].get(key)?.as_array()).flatten();
+    let nanoseconds = modes.map(|mode| {
+        let mean = mode["mean"].as_str().unwrap().strip_suffix(" ns").unwrap();
+        mode["weight"].as_float().unwrap() * mean.parse::<f64>().unwrap()
+    });
+    engine::Duration::from_ns(nanoseconds.sum::<f64>() as u64)
+}
+
 /// Every preset has the costs of MPI's software, memory between processes and reductions, or warns that its values
 /// come from another kind of machine; one process per node needs no memory.
 #[test]
@@ -111,14 +123,16 @@ fn every_preset_has_the_software_of_mpi() {
     for each in PRESETS {
         let platform = preset(each.name);
         let host = platform.host_parameters();
-        for regime in &host.regimes {
+        let modes = |regime: usize, keys: &[&str]| mean_of_modes(&platform.to_toml(), regime, keys);
+        for (number, regime) in host.regimes.iter().enumerate() {
             let cost = regime.send_overhead.constant + regime.receive_overhead.constant + regime.latency;
-            assert!(cost.0 > 0, "{}: nothing in a regime", each.name);
+            let varying = modes(number, &["send_modes", "receive_modes", "latency_modes"]);
+            assert!(cost + varying > engine::Duration::ZERO, "{}: nothing in a regime", each.name);
         }
         let (first, memory) = (&host.regimes[0], &host.memory);
         let send = memory.regimes[0].send_overhead.unwrap_or(first.send_overhead).constant;
         let receive = memory.regimes[0].receive_overhead.unwrap_or(first.receive_overhead).constant;
-        let within = memory.regimes[0].latency + send + receive;
+        let within = memory.regimes[0].latency + send + receive + modes(0, &["send_modes", "receive_modes"]);
         assert!(within >= engine::Duration::from_ns(200), "{}: {within:?} within a node", each.name);
         // Presets with one process per node pay the costs of the network; dahu's calibration has its overheads within
         // nodes, too.
