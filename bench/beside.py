@@ -1,6 +1,6 @@
 """Two builds side by side: the cases of speed.py, in turns with this checkout and with another.
 
-Run it as `python bench/beside.py OTHER [--rounds N] [--quick] [NAME …]`, where OTHER is a checkout that was
+Run it as `python bench/beside.py OTHER [NAME …] [--rounds N] [--times N] [--quick]`, where OTHER is a checkout that was
 built by `make build`. It prints the processor time of each build, user and system, in its quickest round,
 which other work on the machine has disturbed least, and messages per second of that time.
 """
@@ -38,12 +38,13 @@ def main() -> None:
     )
     parser.add_argument("other", type=Path, help="the other checkout, built")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each build [3]")
+    parser.add_argument("--times", type=int, default=1, help="times the iterations, so that starting matters less [1]")
     add_options(parser)
     options = parser.parse_args()
     print(f"{'case':28} {'other, s':>9} {'here, s':>9} {'change':>8} {'other, 1/s':>11} {'here, 1/s':>11}")
     for name in options.name or CASES:
         _, arguments, iterations, quick = CASES[name]
-        line = f"{arguments} --iterations {quick if options.quick else iterations}"
+        line = f"{arguments} --iterations {options.times * (quick if options.quick else iterations)}"
         runs = [[cpu_s(checkout, line) for checkout in (options.other, HERE)] for _ in range(options.rounds)]
         (other, sent_other), (here, sent_here) = map(min, zip(*runs, strict=True))
         change = 100 * (here / other - 1)

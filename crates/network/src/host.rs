@@ -89,6 +89,14 @@ impl Memory {
         Memory { regimes: vec![regime] }
     }
 
+    /// True if some copies take processes a time of their own, not that of messages to other hosts.
+    pub fn has_overheads(&self) -> bool {
+        let own = |regime: &MemoryRegime| {
+            [regime.send_overhead, regime.isend_overhead, regime.receive_overhead].iter().any(Option::is_some)
+        };
+        self.regimes.iter().any(own)
+    }
+
     /// The index of the regime for a copy of `size`.
     #[inline]
     pub fn regime_of(&self, size: Bytes) -> usize {

@@ -56,6 +56,12 @@ pub trait Network: Send {
         let _ = (now, observer);
     }
 
+    /// Reports the use of those links alone whose bytes may be others than at the last such report. Costs what moves,
+    /// where a model knows that, and not what exists.
+    fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
+        self.report(now, observer);
+    }
+
     /// Its state, for questions; `None` of a model that has no answers.
     fn as_inspect(&self) -> Option<&dyn Inspect> {
         None

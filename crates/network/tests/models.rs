@@ -11,8 +11,8 @@ use engine::{Bandwidth, Bytes, Duration, Observer, Time};
 use network::model::Cutting;
 use network::observe::taken;
 use network::{
-    Cut, Fabric, Happening, HostParameters, Memory, Message, NetworkObserver, NetworkRecord, NicChoice,
-    NicPair, Nics, Regime,
+    Cut, Fabric, Happening, HostParameters, LinkId, Memory, Message, NetworkObserver, NetworkRecord,
+    NicChoice, NicPair, Nics, Regime,
 };
 use proptest::prelude::*;
 
@@ -224,6 +224,55 @@ fn models_that_may_be_cut_are_parts() {
         let may_be_cut = matches!(entry.build.cut, Cutting::At(_));
         assert_eq!(model.as_part().is_some(), may_be_cut, "{}", entry.name);
         assert_eq!(model.lookahead(), Duration(u64::MAX), "{} of one part waits for no other", entry.name);
+    }
+}
+
+/// Bytes of each link, by the last record of it.
+#[derive(Default)]
+struct Latest(BTreeMap<LinkId, Bytes>);
+
+impl Latest {
+    /// Links that have carried some.
+    fn bytes(&self) -> Vec<(LinkId, Bytes)> {
+        self.0.iter().filter(|(_, bytes)| bytes.0 > 0).map(|(link, bytes)| (*link, *bytes)).collect()
+    }
+}
+
+impl Observer<NetworkRecord<'_>> for Latest {
+    fn record(&mut self, _now: Time, record: &NetworkRecord) {
+        if let NetworkRecord::LinkUse(link) = record {
+            self.0.insert(link.link, link.bytes);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(2), ..Default::default() })]
+
+    /// Whoever hears of changes alone, at any times, knows at each of them what all links have carried.
+    #[test]
+    fn changes_leave_nothing_out(
+        mut messages in prop::collection::vec(any_message(), 1..40),
+        looks in prop::collection::vec(any::<bool>(), 64),
+    ) {
+        for (number, (_, message)) in messages.iter_mut().enumerate() {
+            common::renumber(message, number as u64);
+            message.size.0 %= 200_000;
+        }
+        for entry in network::model::MODELS {
+            let mut model = common::model(entry.name, &fabric(Nics::ONE), &hosts(Nics::ONE));
+            let (mut heard, mut instant) = (Latest::default(), 0);
+            common::drive_watched(&mut *model, &messages, |now, network| {
+                instant += 1;
+                if !looks[instant % looks.len()] {
+                    return;
+                }
+                network.report_changes(now, &mut heard);
+                let mut whole = Latest::default();
+                network.report(now, &mut whole);
+                assert_eq!(heard.bytes(), whole.bytes(), "{}", entry.name);
+            });
+        }
     }
 }
 

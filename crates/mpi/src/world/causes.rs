@@ -137,14 +137,21 @@ impl Process {
 
 impl World {
     /// A message has come: the present event depends on it.
-    pub(super) fn follow(
+    #[inline(always)]
+    pub(super) fn follow(&mut self, what: &ProtocolMessage, arrival: &Arrival, context: &mut Context) {
+        let network = &context.network;
+        self.event.follow(what, arrival, context.now, |time| network.delays(&arrival.message, time));
+    }
+
+    /// The same for one that noise has held back, which had these `delays` on the network.
+    pub(super) fn follow_late(
         &mut self,
         what: &ProtocolMessage,
         arrival: &Arrival,
-        delays: Option<Delays>,
-        context: &mut Context,
+        delays: Delays,
+        context: &Context,
     ) {
-        self.event.follow(what, arrival, delays, context.now, context.network);
+        self.event.follow(what, arrival, context.now, |_| delays);
     }
 
     /// Own work of the rank for `target` is over at `end`.

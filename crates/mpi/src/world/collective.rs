@@ -217,6 +217,7 @@ impl World {
     }
 
     /// A message of a collective has come: to the round that waits for it, or too early.
+    #[inline]
     pub(super) fn collective_arrives(
         &mut self,
         ends: Ends,

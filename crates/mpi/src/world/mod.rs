@@ -212,6 +212,8 @@ pub struct World {
     files: Files,
     event: PresentEvent,
     noise: Option<Noise>,
+    /// True if CPU times of messages follow from their sizes alone: they have no noise, and copies have none of their own.
+    overheads_are_plain: bool,
     functions: Functions,
     late: Numbered<LateIndex, Late>,
     /// Result for the source; one for all ranks, so that its memory is used again.
@@ -239,6 +241,7 @@ impl World {
             memory: Memory::default(),
             files: Files::new(setup.file_system),
             event: PresentEvent::default(),
+            overheads_are_plain: setup.noise.is_none() && !setup.host.memory.has_overheads(),
             noise: setup.noise.take().map(Noise::new),
             late: Numbered::default(),
             functions: Functions::new(std::mem::take(&mut setup.functions)),
@@ -297,11 +300,12 @@ impl World {
             return;
         }
         let what = ProtocolMessage::unpack(&arrival.message.cargo);
-        self.follow(&what, arrival, None, context);
+        self.follow(&what, arrival, context);
         self.take(&what, arrival, context);
     }
 
     /// Handles what the network has to tell of a message, after [`Self::follow`].
+    #[inline(always)]
     fn take(&mut self, what: &ProtocolMessage, arrival: &Arrival, context: &mut Context) {
         let ends = Ends::of(&arrival.message.cargo);
         let (rank, outcome) = match arrival.happening {

@@ -26,6 +26,9 @@ impl World {
     /// CPU time of `rank` to send `size` bytes to `other`.
     #[inline]
     pub(super) fn send_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Duration {
+        if self.overheads_are_plain {
+            return self.setup.host.regimes[self.setup.host.regime_of(size)].send_overhead.of(size);
+        }
         let found = self.find(rank, other, size, Purpose::Send).expect("every regime has it");
         self.spend(rank, size, found)
     }
@@ -39,13 +42,16 @@ impl World {
     /// CPU time of `rank` to receive `size` bytes from `other`.
     #[inline]
     pub(super) fn receive_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Duration {
+        if self.overheads_are_plain {
+            return self.setup.host.regimes[self.setup.host.regime_of(size)].receive_overhead.of(size);
+        }
         let found = self.find(rank, other, size, Purpose::Receive).expect("every regime has it");
         self.spend(rank, size, found)
     }
 
     /// The time for `purpose`: that of the regime of copies where the ranks are together and it says one, else that
     /// of the regime between hosts.
-    #[inline]
+    #[inline(always)]
     fn find(&self, one: Rank, other: Rank, size: Bytes, purpose: Purpose) -> Option<Found> {
         let host = &self.setup.host;
         if self.are_together(one, other) {
@@ -122,7 +128,7 @@ impl World {
     pub(super) fn deliver_late(&mut self, index: LateIndex, context: &mut Context) {
         let Late { arrival, delays } = self.late.remove(index);
         let what = ProtocolMessage::unpack(&arrival.message.cargo);
-        self.follow(&what, &arrival, Some(delays), context);
+        self.follow_late(&what, &arrival, delays, context);
         self.take(&what, &arrival, context);
     }
 }

@@ -2,7 +2,7 @@
 //! on after it.
 
 use engine::{Duration, Time};
-use network::{Arrival, Delays, Network, Shared};
+use network::{Arrival, Delays, Shared};
 
 use crate::cause::{Cause, Path};
 use crate::operation::Rank;
@@ -43,22 +43,21 @@ impl PresentEvent {
         self.path = path;
     }
 
-    /// A message has come: what follows depends on it. One that noise has held back had these `delays` on the network.
-    #[inline]
+    /// A message has come: what follows depends on it. `delays` tells where it was delayed for how long, if it was.
+    #[inline(always)]
     pub fn follow(
         &mut self,
         what: &ProtocolMessage,
         arrival: &Arrival,
-        delays: Option<Delays>,
         now: Time,
-        network: &dyn Network,
+        delays: impl FnOnce(Duration) -> Delays,
     ) {
         let message = &arrival.message;
         self.flight = Flight::new(now.since(arrival.injected), arrival.idle);
         self.shared = message.shared_by_hosts();
         let contention = self.flight.contention;
         let is_delayed = contention > Duration::ZERO;
-        self.delays = delays.or_else(|| is_delayed.then(|| network.delays(message, contention)));
+        self.delays = is_delayed.then(|| delays(contention));
         self.path = path_of(&message.cargo);
         self.flight.extend(&mut self.path, what.stalled());
     }

@@ -86,7 +86,7 @@ impl World {
             let Some((held, arrival)) = self.processes[ends.dest].matching.admit_held(ends.source) else {
                 break;
             };
-            self.follow(&held, &arrival, None, context);
+            self.follow(&held, &arrival, context);
             outcome = self.take_envelope(ends, &held, &arrival, context);
         }
         outcome

@@ -10,6 +10,7 @@ mod in_flight;
 mod infinite;
 mod loggp;
 mod max_rate;
+mod moved_links;
 mod packet;
 mod postal;
 mod process_rates;

@@ -77,8 +77,13 @@ impl Work {
 
     /// In whole bytes, rounded to the nearest.
     pub fn bytes(self) -> Bytes {
-        let unit = PS_PER_S << FRACTION_BITS;
-        Bytes(((self.0 + unit / 2) / unit) as u64)
+        let half = (PS_PER_S << FRACTION_BITS) / 2;
+        let rounded = (self.0 + half) >> FRACTION_BITS;
+        // A quotient of 128 bits takes ten times as long.
+        Bytes(match u64::try_from(rounded) {
+            Ok(rounded) => rounded / PS_PER_S as u64,
+            Err(_) => (rounded / PS_PER_S) as u64,
+        })
     }
 }
 

@@ -144,6 +144,15 @@ pub fn drive_answered(
     network: &mut dyn Network,
     messages: &[(Time, Message)],
 ) -> Vec<(Option<Time>, Option<Time>)> {
+    drive_watched(network, messages, |_, _| {})
+}
+
+/// The same, with a look at the network at the end of each instant.
+pub fn drive_watched(
+    network: &mut dyn Network,
+    messages: &[(Time, Message)],
+    mut watch: impl FnMut(Time, &mut dyn Network),
+) -> Vec<(Option<Time>, Option<Time>)> {
     let mut queue = Queue::new();
     for (number, (at, _)) in messages.iter().enumerate() {
         queue.push(*at, Owner::new(Lane::Rank, number as u32), Token::new(Lane::Rank, number as u64));
@@ -160,6 +169,7 @@ pub fn drive_answered(
         }
         if queue.instant_is_over() {
             network.end_instant(event.time, &mut queue);
+            watch(event.time, network);
         }
         for arrival in arrivals.drain(..) {
             let number = arrival.message.cargo[0] as usize;

@@ -6,7 +6,7 @@
 
 use engine::{Bandwidth, Duration, Observer, Time};
 use network::message::LinkUse;
-use network::{Fabric, LinkId, NetworkRecord, Node};
+use network::{Fabric, LinkId, Network, NetworkRecord, Node};
 use serde::{Deserialize, Serialize};
 
 use crate::table::{Column, Table};
@@ -20,7 +20,7 @@ const FIRST_PERIOD: Duration = Duration(1_000_000);
 pub struct Links {
     /// Totals by link at the last report.
     totals: Vec<LinkUse>,
-    /// Bytes that each link had carried when the current period began.
+    /// Bytes that each link had carried when the current period began; links at the end that had not moved are missing.
     carried: Vec<u64>,
     over_time: Option<OverTime>,
 }
@@ -44,6 +44,28 @@ impl Observer<NetworkRecord<'_>> for Report<'_> {
     }
 }
 
+/// Collects the traffic since the last report of changes, by cell.
+struct Changes<'a> {
+    carried: &'a mut Vec<u64>,
+    cells: Vec<(u32, u64)>,
+    cell: &'a dyn Fn(LinkId) -> u32,
+}
+
+impl Observer<NetworkRecord<'_>> for Changes<'_> {
+    fn record(&mut self, _now: Time, record: &NetworkRecord) {
+        let NetworkRecord::LinkUse(link) = record else { return };
+        let at = link.link.0 as usize;
+        if at >= self.carried.len() {
+            self.carried.resize(at + 1, 0);
+        }
+        let bytes = link.bytes.0.saturating_sub(self.carried[at]);
+        self.carried[at] = link.bytes.0;
+        if bytes > 0 {
+            self.cells.push(((self.cell)(link.link), bytes));
+        }
+    }
+}
+
 impl Links {
     /// Keeps totals of `links` links, and traffic over time as well if `over_time`.
     pub fn new(links: u32, over_time: bool) -> Links {
@@ -63,23 +85,22 @@ impl Links {
         }
     }
 
-    /// Reads the bytes that the links have carried up to `now`, which is [`Links::next_sample`] or the end of the
-    /// run. `class` gives the class of a link.
-    pub fn sample(&mut self, now: Time, network: &dyn network::Network, class: &dyn Fn(LinkId) -> u16) {
+    /// Reads the bytes that links have carried up to `now`, which is [`Links::next_sample`] or the end of the run.
+    /// `class` gives the class of a link.
+    pub fn sample(&mut self, now: Time, network: &mut dyn Network, class: &dyn Fn(LinkId) -> u16) {
+        let Some(over_time) = &mut self.over_time else { return };
+        let by_class = over_time.by_class;
+        let cell = |link: LinkId| if by_class { class(link).into() } else { link.0 };
+        let mut changes = Changes { carried: &mut self.carried, cells: Vec::new(), cell: &cell };
+        network.report_changes(now, &mut changes);
+        over_time.close(merged(changes.cells));
+    }
+
+    /// Reads what all links have done up to `now`, the end of the run.
+    pub fn finish(&mut self, now: Time, network: &mut dyn Network, class: &dyn Fn(LinkId) -> u16) {
+        self.sample(now, network, class);
         self.totals.clear();
         network.report(now, &mut Report(&mut self.totals));
-        let Some(over_time) = &mut self.over_time else { return };
-        let mut cells: Vec<(u32, u64)> = Vec::new();
-        self.carried.resize(self.totals.len(), 0);
-        for (link, carried) in self.totals.iter().zip(&mut self.carried) {
-            let bytes = link.bytes.0.saturating_sub(*carried);
-            *carried = link.bytes.0;
-            if bytes > 0 {
-                let cell = if over_time.by_class { class(link.link).into() } else { link.link.0 };
-                cells.push((cell, bytes));
-            }
-        }
-        over_time.close(merged(cells));
     }
 
     /// Adds the traffic of the links of another domain, up to the same time.

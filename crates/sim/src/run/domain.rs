@@ -276,12 +276,13 @@ impl Domain {
         while now > self.network_views.links.next_sample() {
             self.sample(self.network_views.links.next_sample());
         }
-        self.sample(now);
+        let topology = &*self.fabric.topology;
+        self.network_views.links.finish(now, &mut *self.network, &|link| topology.link(link).class);
         self.network_views.finish(now, &mut *self.network);
     }
 
     fn sample(&mut self, at: Time) {
         let topology = &*self.fabric.topology;
-        self.network_views.links.sample(at, &*self.network, &|link| topology.link(link).class);
+        self.network_views.links.sample(at, &mut *self.network, &|link| topology.link(link).class);
     }
 }

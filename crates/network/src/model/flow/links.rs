@@ -1,5 +1,7 @@
 //! The links that flows share: those of the fabric, and behind them the parts of hosts.
 
+use std::ops::Range;
+
 use engine::{Bandwidth, Bytes, Duration, Time};
 
 use super::classes::{Classes, UNIFORM, UNLIMITED};
@@ -8,6 +10,7 @@ use crate::interface::Report;
 use crate::message::Endpoint;
 use crate::message::LinkUse;
 use crate::model::alone::Alone;
+use crate::model::moved_links::MovedLinks;
 use crate::model::process_rates::ProcessRates;
 use crate::model::rate::{Rate, Work, fair_share};
 use crate::observe::NetworkRecord;
@@ -64,7 +67,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// The hops of the stream, as a range of [`super::streams::Streams::hops`].
-    pub fn hops(&self) -> std::ops::Range<usize> {
+    pub fn hops(&self) -> Range<usize> {
         self.path as usize..self.path as usize + usize::from(self.length)
     }
 
@@ -94,6 +97,10 @@ pub(super) struct Links {
     pub capacities: Vec<u64>,
     clocks: Vec<Clock>,
     carried: Vec<Carried>,
+    /// Links of the fabric that have flows, or have had some since the last report of changes.
+    moved: MovedLinks,
+    /// Bytes that flows on each have moved, while a report of changes counts them; else none.
+    under_way: Vec<Bytes>,
     processes: u32,
     nics: u32,
     /// First numbers of: the processes' ways out, their ways in, their copies, the hosts' memories.
@@ -116,6 +123,8 @@ impl Links {
             capacities: Vec::new(),
             clocks: Vec::new(),
             carried: Vec::with_capacity(topology.links() as usize),
+            moved: MovedLinks::new(topology.links() as usize),
+            under_way: vec![Bytes(0); topology.links() as usize],
             processes,
             nics: alone.hosts.nics.count.into(),
             out: None,
@@ -242,7 +251,7 @@ impl Links {
 
     /// A process has begun to send over `nic` (its way out was empty), or has ended. Where the rate of
     /// each changes with their number, gives the range of links for which it does.
-    pub fn count_active(&mut self, nic: u32, begins: bool) -> Option<std::ops::Range<u32>> {
+    pub fn count_active(&mut self, nic: u32, begins: bool) -> Option<Range<u32>> {
         let active = self.active.get_mut(nic as usize)?;
         let first = self.out? + nic * self.processes;
         *active = if begins { *active + 1 } else { *active - 1 };
@@ -303,6 +312,7 @@ impl Links {
     pub fn begin(&mut self, now: Time, link: LinkId) {
         if let Some(carried) = self.carried.get_mut(link.0 as usize) {
             carried.since = now;
+            self.moved.note(link);
         }
     }
 
@@ -315,20 +325,55 @@ impl Links {
 
     /// Reports all links of the fabric; `on_the_way` has what flows that are not done have moved.
     pub fn report(&self, now: Time, on_the_way: &[Bytes], observer: &mut Report<'_>) {
-        for (at, carried) in self.carried.iter().enumerate() {
-            let flows = u64::from(self.all[at].load);
-            let mut busy = carried.busy;
-            if flows > 0 {
-                busy += now.since(carried.since);
-            }
-            let link_use = LinkUse {
-                link: LinkId(at as u32),
-                bytes: carried.bytes + on_the_way[at],
-                transfers: carried.messages + flows,
-                busy,
-            };
+        for (at, bytes) in on_the_way.iter().enumerate() {
+            let link_use = self.use_of(now, LinkId(at as u32), *bytes);
             observer.record(now, &NetworkRecord::LinkUse(&link_use));
         }
+    }
+
+    /// The streams on links of the fabric, each once: where it enters the fabric. `hops` are those of all streams.
+    pub fn moving<'a>(&'a self, hops: &'a [u32]) -> impl Iterator<Item = &'a Entry> + 'a {
+        let fabric = self.fabric() as u32;
+        let enters = move |entry: &Entry, link: LinkId| {
+            hops[entry.hops()].iter().find(|hop| **hop < fabric) == Some(&link.0)
+        };
+        let on = |link: &LinkId| self.entries[link.0 as usize].iter();
+        self.moved.all().iter().flat_map(move |link| on(link).filter(move |entry| enters(entry, *link)))
+    }
+
+    /// Reports the links of the fabric that have flows, or have had some since the last such report. `under_way` has the
+    /// bytes that flows which are not done have moved, each with the range of its hops.
+    pub fn report_changes(
+        &mut self,
+        now: Time,
+        hops: &[u32],
+        under_way: &[(Bytes, Range<usize>)],
+        observer: &mut Report<'_>,
+    ) {
+        let fabric = self.fabric();
+        for (bytes, range) in under_way {
+            for hop in hops[range.clone()].iter().filter(|hop| (**hop as usize) < fabric) {
+                self.under_way[*hop as usize] += *bytes;
+            }
+        }
+        for link in self.moved.all() {
+            let bytes = std::mem::take(&mut self.under_way[link.0 as usize]);
+            let link_use = self.use_of(now, *link, bytes);
+            observer.record(now, &NetworkRecord::LinkUse(&link_use));
+        }
+        let links = &self.all;
+        self.moved.keep(|link| links[link.0 as usize].load > 0);
+    }
+
+    /// Use of a link of the fabric, whose flows have moved `on_the_way`.
+    fn use_of(&self, now: Time, link: LinkId, on_the_way: Bytes) -> LinkUse {
+        let carried = &self.carried[link.0 as usize];
+        let flows = u64::from(self.all[link.0 as usize].load);
+        let mut busy = carried.busy;
+        if flows > 0 {
+            busy += now.since(carried.since);
+        }
+        LinkUse { link, bytes: carried.bytes + on_the_way, transfers: carried.messages + flows, busy }
     }
 
     /// Number of links of the fabric.

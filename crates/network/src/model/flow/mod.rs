@@ -281,6 +281,13 @@ impl Flow {
 }
 
 impl Flow {
+    /// Bytes on the wire that the flow of a stream has moved.
+    fn flowed(&self, stream: u32, now: Time) -> Bytes {
+        let flow = self.streams.all[stream as usize].flow;
+        let (size, left) = (self.flight.get(flow).message.size, self.streams.left(stream, now));
+        self.alone.wire_bytes(Work::of(size).less(left).bytes())
+    }
+
     /// Lets the message in slot `flow`, the first of its queue, flow. If it takes no time, goes on with the next one.
     fn advance(&mut self, now: Time, mut flow: u32, queue: &mut Queue) {
         while !self.begin(now, flow, queue) {
@@ -442,13 +449,16 @@ impl Network for Flow {
         let links = &self.streams.links;
         let mut on_the_way = vec![Bytes(0); links.fabric()];
         for (at, carried) in on_the_way.iter_mut().enumerate() {
-            for entry in &links.entries[at] {
-                let flow = self.streams.all[entry.stream as usize].flow;
-                let (size, left) = (self.flight.get(flow).message.size, self.streams.left(entry.stream, now));
-                *carried += self.alone.wire_bytes(Work::of(size).less(left).bytes());
-            }
+            *carried = links.entries[at].iter().map(|entry| self.flowed(entry.stream, now)).sum();
         }
         links.report(now, &on_the_way, observer);
+    }
+
+    fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
+        let streams = &self.streams;
+        let moving = streams.links.moving(&streams.hops);
+        let under_way: Vec<_> = moving.map(|entry| (self.flowed(entry.stream, now), entry.hops())).collect();
+        self.streams.links.report_changes(now, &self.streams.hops, &under_way, observer);
     }
 
     fn as_inspect(&self) -> Option<&dyn Inspect> {

@@ -321,6 +321,10 @@ impl Network for Packet {
         self.cut_off().iter().for_each(|cut_off| observer.record(now, &NetworkRecord::CutOff(cut_off)));
     }
 
+    fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
+        self.switch.report_changes(now, observer);
+    }
+
     fn as_inspect(&self) -> Option<&dyn Inspect> {
         Some(self)
     }

@@ -20,6 +20,7 @@ use super::index::ChannelIndex;
 use super::options::{Arbitration, PacketOptions};
 use super::pages::Pages;
 use super::steps::{NOTHING, Step};
+use crate::model::moved_links::MovedLinks;
 use crate::topology::{LinkId, Topology};
 use credits::Credits;
 use links::{Port, VirtualChannel};
@@ -95,6 +96,8 @@ pub(super) struct Switch {
     channel_count: ChannelCount,
     kinds: Vec<LinkKind>,
     ports: Vec<Port>,
+    /// Links that send, or have sent since the last report of changes.
+    moved: MovedLinks,
     /// Virtual channels, link by link.
     channels: Vec<VirtualChannel>,
     /// Requests of senders.
@@ -131,6 +134,7 @@ impl Switch {
         Switch {
             channel_count: ChannelCount(channels.into()),
             kinds,
+            moved: MovedLinks::new(ports.len()),
             ports,
             channels: vec![VirtualChannel::new(options.credit()); count],
             requests: Pages::new(senders, Listed::SILENT),

@@ -78,6 +78,7 @@ impl Switch {
         port.bytes += size.wide();
         port.packets += 1;
         self.packet_hops += 1;
+        self.moved.note(link);
         if self.buffer.is_some() {
             self.channels[wants.at()].credit -= size.0;
         }

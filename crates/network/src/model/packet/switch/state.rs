@@ -35,15 +35,28 @@ impl Switch {
 
     /// Reports what each link has carried up to `now`.
     pub fn report(&self, now: Time, observer: &mut Report<'_>) {
-        for (link, port) in (0..).map(LinkId).zip(&self.ports) {
-            let to_come = if port.idle_at > now { port.idle_at.since(now) } else { Duration::ZERO };
-            let link_use = LinkUse {
-                link,
-                bytes: Bytes(port.bytes.saturating_sub(self.kind(link).sends_in(to_come).0)),
-                transfers: port.packets,
-                busy: port.busy.saturating_sub(to_come),
-            };
-            observer.record(now, &NetworkRecord::LinkUse(&link_use));
+        for link in (0..self.ports.len() as u32).map(LinkId) {
+            observer.record(now, &NetworkRecord::LinkUse(&self.use_of(now, link)));
+        }
+    }
+
+    /// The same of links that send, or have sent since the last such report.
+    pub fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
+        for link in self.moved.all() {
+            observer.record(now, &NetworkRecord::LinkUse(&self.use_of(now, *link)));
+        }
+        let ports = &self.ports;
+        self.moved.keep(|link| ports[link.at()].idle_at > now);
+    }
+
+    fn use_of(&self, now: Time, link: LinkId) -> LinkUse {
+        let port = &self.ports[link.at()];
+        let to_come = if port.idle_at > now { port.idle_at.since(now) } else { Duration::ZERO };
+        LinkUse {
+            link,
+            bytes: Bytes(port.bytes.saturating_sub(self.kind(link).sends_in(to_come).0)),
+            transfers: port.packets,
+            busy: port.busy.saturating_sub(to_come),
         }
     }
 
