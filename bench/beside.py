@@ -1,8 +1,8 @@
 """Two builds side by side: the cases of speed.py, in turns with this checkout and with another.
 
-Run it as `python bench/beside.py OTHER [NAME …] [--rounds N] [--times N] [--quick]`, where OTHER is a checkout that was
-built by `make build`. It prints the processor time of each build, user and system, in its quickest round,
-which other work on the machine has disturbed least, and messages per second of that time.
+Run it as `python bench/beside.py OTHER [NAME …] [--rounds N] [--times N] [--quick]`, where OTHER is a
+checkout that was built by `make fast`, as this one. It prints the processor time of each build, user and
+system, in its quickest round, which other work on the machine has disturbed least, and messages per second.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def main() -> None:
     )
     parser.add_argument("other", type=Path, help="the other checkout, built")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each build [3]")
-    parser.add_argument("--times", type=int, default=1, help="times the iterations, so that starting matters less [1]")
+    parser.add_argument("--times", type=int, default=1, help="so many times the iterations [1]")
     add_options(parser)
     options = parser.parse_args()
     print(f"{'case':28} {'other, s':>9} {'here, s':>9} {'change':>8} {'other, 1/s':>11} {'here, 1/s':>11}")

@@ -45,6 +45,10 @@ def simulated(request: RunRequest, report: Report) -> None:
     ]
     report.summary["what_if"] = tried
     if not tried:
+        report.summary["warnings"].append(
+            f"--what-if: {limit['change']} is no value of the platform, so nothing was simulated; "
+            "try values with --set"
+        )
         return
     best = max(tried, key=lambda one: one["saves"])
     if best["placement"] and best["saves"] > 0:

@@ -190,7 +190,7 @@ def test_a_long_instant_is_not_waited_for(tmp_path: Path, threads: int) -> None:
     summary = json.loads(out)
     stopped = summary["stopped"]
     assert (summary["partial"], stopped["by"]) == (True, "interrupt")
-    # At time zero, unless this machine was so busy that the signal came late: no bound on that holds everywhere.
+    # At time zero, unless this machine was so busy that the signal came late, for which there is no bound.
     assert 0 < summary["messages"] <= 3072 * 3071
     # It breaks an instant off and says so, unless it could end that one in the time that it gives itself.
     broken_off = any("only a part is in this report" in text for text in summary["warnings"])

@@ -342,7 +342,7 @@ def test_the_screen_says_the_sentence_and_what_was_simulated(tmp_path):
     command = [str(tmp_path / "platform.toml"), "alltoall", "--bytes", "1MiB", "-n", "8", "--ppn", "1"]
     plain = CliRunner().invoke(run_command, command).output
     assert "Contention on links of class" in plain
-    assert "would be up to" in plain
+    assert "would be about" in plain
     assert "an estimate from its" in plain
     simulated = CliRunner().invoke(run_command, [*command, "--what-if"]).output
     assert "What if, simulated" in simulated

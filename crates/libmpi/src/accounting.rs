@@ -82,7 +82,11 @@ pub fn open(job: &Job, prepared: &Prepared) -> Result<(Accounting, Computing), I
             machine = Some(profile.machine.clone());
             how = How::Profile(Box::new(profile));
         }
-        Asked::Profile(_) => {
+        Asked::Profile(file) => {
+            // Before the run, not when it is over.
+            std::fs::File::create(file)
+                .and_then(|_| std::fs::remove_file(file))
+                .map_err(|error| refuse(format!("no profile can be kept in {}: {error}", file.display())))?;
             neighbours = Neighbours::start(machine::cores()).map_err(|error| refuse(error.to_string()))?;
             machine = Some(machine::measure(neighbours.as_mut()));
         }
@@ -154,7 +158,15 @@ impl Accounting {
                     flops / rates.arithmetic
                 )
             }
-            _ => format!("{from}, times {scale}: the platform's cores are taken to be as fast"),
+            _ if scale == 1.0 => format!("{from}, times 1: the platform's cores are taken to be as fast"),
+            _ => {
+                let speed = if scale > 1.0 {
+                    format!("{scale:.3} times slower")
+                } else {
+                    format!("{:.3} times faster", 1.0 / scale)
+                };
+                format!("{from}, times {scale}: the platform's cores are taken to be {speed}")
+            }
         }
     }
 

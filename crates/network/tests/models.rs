@@ -249,7 +249,7 @@ impl Observer<NetworkRecord<'_>> for Latest {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(2), ..Default::default() })]
 
-    /// Whoever hears of changes alone, at any times, knows at each of them what all links have carried.
+    /// Reports of changes alone, at any times, tell at each of them what all links have carried.
     #[test]
     fn changes_leave_nothing_out(
         mut messages in prop::collection::vec(any_message(), 1..40),

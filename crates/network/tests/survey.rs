@@ -3,7 +3,7 @@
 mod support;
 
 use engine::Bandwidth;
-use network::survey::{Found, Survey, survey};
+use network::survey::{Found, Survey, searched_bisection, survey};
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Fabric, Node, RouterId, Topology};
 use support::{distances, links, topology, try_routing};
@@ -74,6 +74,10 @@ fn surveys_of_random_networks_are_what_counting_gives() {
             }
             if topology.routers() <= 10 {
                 check_bisection(topology, &found);
+            } else if let (Some(formula), Some(searched)) =
+                (topology.formula().bisection, searched_bisection(topology))
+            {
+                assert!(formula <= searched, "the formula, {formula}, is above a cut of {searched}");
             }
             Ok(())
         });

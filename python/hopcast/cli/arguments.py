@@ -7,6 +7,7 @@ welcome there too.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 
 import click
@@ -49,8 +50,7 @@ def split(args: Sequence[str], params: Sequence[click.Parameter]) -> tuple[list[
         name = _flag(word, values)
         if name is None:
             if word.startswith("-") and len(words) < 2 and word != "-":
-                known = ", ".join(sorted(name for name in values if name.startswith("--")))
-                raise InputError(f"unknown flag '{word}' before the workload; known: {known}")
+                raise InputError(_unknown(word, values))
             words.append(word)
             continue
         flags.append(word)
@@ -67,6 +67,14 @@ def _flag(word: str, values: dict[str, bool]) -> str | None:
         name = word.split("=", 1)[0]
         return name if "=" in word and values.get(name) else None
     return word[:2] if word.startswith("-") and values.get(word[:2]) else None
+
+
+def _unknown(word: str, values: dict[str, bool]) -> str:
+    """The message about a flag that `run` does not have."""
+    known = sorted(name for name in values if name.startswith("--"))
+    near = difflib.get_close_matches(word.partition("=")[0], known, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"unknown flag '{word}' before the workload; known: {', '.join(known)}{hint}"
 
 
 def is_program(workload: str) -> bool:

@@ -19,6 +19,12 @@ _SECTIONS = {
 """Sections of the help, and which kinds of workload their options have: the first that fits."""
 
 
+class _Whole(click.IntRange):
+    """A whole number, called so in messages."""
+
+    name = "whole number"
+
+
 def add_all(command: Callable) -> Callable:
     """Gives a command the flag of each option of a run."""
     for option in reversed(options.table().values()):
@@ -29,6 +35,8 @@ def add_all(command: Callable) -> Callable:
 def _flag(option: options.Option) -> Callable:
     takes, spelled = option.takes, f"--{option.name.replace('_', '-')}"
     names = [name for name in (option.short, None if option.short else spelled, option.name) if name]
+    if option.short == "-n":
+        names.insert(1, "-np")  # as with mpiexec
     how: dict[str, Any] = {"help": option.help, "default": None}
     if option.metavar:
         how["metavar"] = option.metavar
@@ -43,7 +51,7 @@ def _flag(option: options.Option) -> Callable:
         how["multiple"] = True
     elif kind == "whole":
         unlimited = takes["most"] >= 2**32 - 1 and takes["least"] > 0
-        how["type"] = click.IntRange(takes["least"], None if unlimited else takes["most"])
+        how["type"] = _Whole(takes["least"], None if unlimited else takes["most"])
     elif kind == "number":
         how["type"] = click.FloatRange(takes["least"])
     elif kind == "choice":

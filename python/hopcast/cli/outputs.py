@@ -20,12 +20,18 @@ if TYPE_CHECKING:
     from hopcast.request import RunRequest
 
 
+_OF_THE_PLATFORM = ("the platform '", "memory: the work names the bytes")
+"""Beginnings of warnings about what a platform leaves out, which are the same in every run on it."""
+
+
 def flags(command: Callable) -> Callable:
     """Gives a command the flags `--json` and `--quiet`."""
     text = "Print report.json on standard output instead of the screen."
-    command = click.option("--quiet", is_flag=True, help="No progress, and one line instead of the screen.")(
-        command
-    )
+    command = click.option(
+        "--quiet",
+        is_flag=True,
+        help="No progress, and one line instead of the screen; warnings about the run on standard error.",
+    )(command)
     return click.option("--json", "as_json", is_flag=True, help=text)(command)
 
 
@@ -77,6 +83,9 @@ def _finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int
         elif summary["partial"]:
             line += "  partial"
         click.echo(line)
+        for warning in summary["warnings"]:
+            if not warning.startswith(_OF_THE_PLATFORM):
+                click.echo(f"warning: {warning}", err=True)
     else:
         from hopcast.report.screen import show
 

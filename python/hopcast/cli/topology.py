@@ -73,7 +73,8 @@ def _facts(survey: dict) -> list[tuple[str, str, str]]:
         lines.append(("mean distance", f"{units.digits(mean['value'])} hops", mean["found"]))
     if bisection and bisection["value"] is not None:
         share = bisection["value"] / survey["half_of_hosts_Bps"] if survey["half_of_hosts_Bps"] else None
-        full = f", {units.percent(share)} of what half of the hosts can send" if share is not None else ""
+        half = "the smaller half" if bisection["found"].startswith("at most") else "half of the hosts"
+        full = "" if share is None else f", {units.percent(share)} of what {half} can send"
         lines.append(("bisection", units.rate(bisection["value"], "B/s") + full, bisection["found"]))
     if ways := survey["path_diversity"]:
         text = f"{units.digits(ways['mean'], 3)} disjoint shortest paths on average, least {ways['least']}"

@@ -22,6 +22,7 @@ import sys
 import sysconfig
 import traceback
 import types
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hopcast import standing
@@ -49,6 +50,7 @@ def main(job_path: str, result: str) -> None:
     random_numbers = generators.Generators(core, request.get("seed", 1))
     program = Program(core, path, words, code, random_numbers)
     codes.share(program.libraries)
+    Loading(core, program.folder)
     sys.meta_path[:0] = [Extension(core), random_numbers]
     functions = program.run, program.collect, program.place
     core.hopcast_interpreter.argtypes = [ctypes.c_char_p] * 2 + [ctypes.c_size_t] + [ctypes.py_object] * 3
@@ -59,7 +61,10 @@ def find_interface() -> str:
     """Interface that the installed mpi4py was built for: "mpiabi" (the standard's), or a file of MPICH's."""
     spec = importlib.util.find_spec("mpi4py")
     if spec is None or not spec.submodule_search_locations:
-        raise ImportError("mpi4py is not installed for this Python, and the program imports it")
+        raise ImportError(
+            "mpi4py is not installed for this Python, and the program imports it: "
+            f"{sys.executable} -m pip install mpi4py"
+        )
     folder = Path(next(iter(spec.submodule_search_locations)))
     for build in ("mpiabi", "mpich"):
         if list(folder.glob(f"MPI.{build}.*.so")):
@@ -88,7 +93,37 @@ def load_library(interface: str) -> ctypes.PyDLL:
     if interface != "mpiabi":
         core.hopcast_speak_mpich()
     core.hopcast_raised.argtypes = [ctypes.c_char_p] * 2
+    core.hopcast_pause.restype = ctypes.c_void_p
+    core.hopcast_go_on.argtypes = [ctypes.c_void_p]
     return core
+
+
+class Loading:
+    """Loading of libraries, which is no computing of a rank: the first one loads them for all."""
+
+    def __init__(self, core: ctypes.PyDLL, folder: str) -> None:
+        self.core = core
+        self.folder = folder
+        self.load = importlib._bootstrap._find_and_load
+        importlib._bootstrap._find_and_load = self.find_and_load
+
+    def find_and_load(self, name: str, import_: Callable) -> types.ModuleType:
+        """Imports a module that is not loaded yet."""
+        main = sys.modules["__main__"]
+        if getattr(main, "__loading__", False) or self.is_of_program(name):
+            return self.load(name, import_)
+        main.__loading__ = True
+        paused = self.core.hopcast_pause()
+        try:
+            return self.load(name, import_)
+        finally:
+            self.core.hopcast_go_on(paused)
+            main.__loading__ = False
+
+    def is_of_program(self, name: str) -> bool:
+        """True if a module lies beside the program, whose ranks each run it."""
+        top = os.path.join(self.folder, name.partition(".")[0])
+        return os.path.exists(f"{top}.py") or os.path.isdir(top)
 
 
 class Program:
@@ -143,7 +178,7 @@ class Program:
         while step is not None and step.tb_frame.f_code.co_filename == __file__:
             step = step.tb_next
         if sys.excepthook is sys.__excepthook__:
-            lines = traceback.format_exception(type(error), error, step)
+            lines = _formatted(error, step)
             sys.stdout.end()
             sys.stderr.write(f"rank {rank}: {''.join(lines)}")
         else:
@@ -180,6 +215,16 @@ class Program:
         return (
             bool(file) and file.endswith(".py") and top != "hopcast" and not file.startswith(self.libraries)
         )
+
+
+def _formatted(error: BaseException, step: types.TracebackType | None) -> Iterator[str]:
+    """Lines of a traceback, without those of this file."""
+    said = traceback.TracebackException(type(error), error, step)
+    told: traceback.TracebackException | None = said
+    while told is not None:
+        told.stack[:] = [frame for frame in told.stack if frame.filename != __file__]
+        told = told.__cause__ or told.__context__
+    return said.format()
 
 
 def _library_folders() -> tuple[str, ...]:

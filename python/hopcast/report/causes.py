@@ -101,8 +101,8 @@ def sentence(limit: dict) -> str:
     percent, simulated = 100 * limit["saves"], limit["source"] == "simulation"
     effect = f"{percent:.0f} % shorter" if percent >= 0 else f"{-percent:.0f} % longer"
     if not simulated:
-        # Once the critical path is shorter, another chain of dependencies may be the longest.
-        effect = f"up to {effect}"
+        # Another chain of dependencies may become the longest, or other parts of the path shorter, too.
+        effect = f"about {effect}"
     source = "simulated" if simulated else "an estimate from its critical path"
     return f"{limit['why']} With {limit['change']}, the run would be {effect} ({source})."
 

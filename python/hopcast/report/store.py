@@ -19,36 +19,10 @@ if TYPE_CHECKING:
 
     from hopcast.request import RunRequest
 
-TABLES = (
-    "ranks",
-    "calls",
-    "call_durations",
-    "call_records",
-    "message_records",
-    "collectives",
-    "node_memory",
-    "links",
-    "links_over_time",
-    "matrix",
-    "message_latency",
-    "class_periods",
-    "region_periods",
-    "link_periods",
-    "router_periods",
-    "latency_periods",
-    "network_latency",
-    "slow_packets",
-    "faults",
-)
-"""The tables that a report may have; each is `NAME.parquet` in its directory."""
+_TABLE = ".parquet"
+"""Suffix of the tables: each is `NAME.parquet` in the report's directory."""
 
-_FILES = {
-    "report.json",
-    "report.html",
-    "request.json",
-    "timeline.json",
-    *(f"{name}.parquet" for name in TABLES),
-}
+_FILES = {"report.json", "report.html", "request.json", "timeline.json"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +32,7 @@ class Result:
     summary: dict[str, Any]
     """The keys of `report.json`."""
     tables: Mapping[str, pyarrow.Table] = field(default_factory=dict)
-    """By name, see `TABLES`; a run may lack some."""
+    """By name, those of the observers; a run may lack some."""
     request: RunRequest | None = None
     """Request that was run, if it is known."""
 
@@ -73,7 +47,9 @@ def check_target(directory: Path) -> None:
         return
     if not directory.is_dir():
         raise InputError(f"--out {directory}: is a file; name a directory that does not exist yet")
-    strangers = sorted(entry.name for entry in directory.iterdir() if entry.name not in _FILES)
+    strangers = sorted(
+        entry.name for entry in directory.iterdir() if entry.name not in _FILES and entry.suffix != _TABLE
+    )
     if strangers:
         raise InputError(
             f"--out {directory}: exists and holds files that are not a hopcast report "
@@ -172,9 +148,9 @@ def _replace(directory: Path, draft: Path) -> None:
 def _write_tables(tables: Mapping[str, pyarrow.Table], into: Path) -> None:
     from pyarrow import parquet
 
-    for name in TABLES:
-        if name in tables and tables[name] is not None:
-            parquet.write_table(tables[name], into / f"{name}.parquet", compression="zstd")
+    for name, table in tables.items():
+        if table is not None:
+            parquet.write_table(table, into / f"{name}{_TABLE}", compression="zstd")
 
 
 def _write_timeline(result: Result, into: Path) -> None:
@@ -207,13 +183,11 @@ def _read_tables(directory: Path) -> dict[str, pyarrow.Table]:
     from pyarrow import parquet
 
     tables = {}
-    for name in TABLES:
-        file = directory / f"{name}.parquet"
-        if file.is_file():
-            try:
-                tables[name] = parquet.read_table(file)
-            except (OSError, pyarrow.ArrowException) as error:
-                raise InputError(f"{file}: cannot be read as Parquet: {error}") from error
+    for file in sorted(directory.glob(f"*{_TABLE}")):
+        try:
+            tables[file.stem] = parquet.read_table(file)
+        except (OSError, pyarrow.ArrowException) as error:
+            raise InputError(f"{file}: cannot be read as Parquet: {error}") from error
     return tables
 
 

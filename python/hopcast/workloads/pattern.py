@@ -27,6 +27,8 @@ def recognises(program: Callable | str | os.PathLike) -> bool:
 def describe(program: str | os.PathLike, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     name = os.fspath(program)
     check_text("the workload", name)
+    if os.sep in name and not os.path.exists(name):
+        raise InputError(f"{name}: there is no such file or folder")
     written = {key.replace("_", "-"): str(value) for key, value in kwargs.items()}
     for key, value in pairs([str(word) for word in args], name).items():
         if key in written:

@@ -15,16 +15,18 @@ use crate::abi::handle::{Comm, Info};
 use crate::abi::pointers::{InOutPtr, OutPtr, OutText};
 use crate::abi::{MAX_LIBRARY_VERSION_STRING, MAX_PROCESSOR_NAME, THREAD};
 use crate::live::process::{Phase, Process};
+use crate::process_view::computing_clock;
 use crate::process_view::identity::host_name;
 use crate::process_view::rank::Rank as _;
 use crate::translation;
 
-/// MPI_Init
+/// MPI_Init: what the rank has computed before it does not count.
 pub fn init(me: &Process, _argc: OutPtr<c_int>, _argv: InOutPtr<*mut *mut c_char>) -> Answer {
     if me.phase.get() != Phase::Before {
         return Err(Error::new(Class::OTHER, "MPI has been initialised before"));
     }
     me.phase.set(Phase::Initialised);
+    computing_clock::split();
     me.shared.used.set(true);
     Ok(())
 }

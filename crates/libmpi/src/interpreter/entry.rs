@@ -11,7 +11,7 @@ use super::{Interpreter, active};
 use crate::launch;
 use crate::live::process::Process;
 use crate::live::{Fault, Runs};
-use crate::process_view;
+use crate::process_view::{self, computing_clock as clock};
 
 /// Runs the job in the file `job`, each rank by `run(rank, modules)`, and writes its result to `result`; see
 /// `hopcast_live`. It does not return: fibers that have not ended cannot be gone on with.
@@ -63,6 +63,25 @@ pub unsafe extern "C" fn hopcast_raised(text: *const c_char, place: *const c_cha
     let fault = Fault { kind: "exception", rank: me.rank, at_s: me.time().seconds(), text, place };
     active().expect("ranks run in Python").failures.borrow_mut().push(fault);
     me.end(Op::Abort(1))
+}
+
+/// Stops counting what the rank does as computing of its program, until [`hopcast_go_on`] is called with the result.
+#[unsafe(no_mangle)]
+pub extern "C" fn hopcast_pause() -> *mut c_void {
+    clock::pause().map_or(std::ptr::null_mut(), |paused| Box::into_raw(Box::new(paused)).cast())
+}
+
+/// Counts again.
+///
+/// # Safety
+/// The result of [`hopcast_pause`], once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopcast_go_on(paused: *mut c_void) {
+    if !paused.is_null() {
+        // SAFETY: the caller says so.
+        let paused = unsafe { Box::from_raw(paused.cast::<clock::Paused>()) };
+        clock::go_on(Some(*paused));
+    }
 }
 
 /// Replacement of a function of the C library where a rank calls it; null if all ranks share the function.

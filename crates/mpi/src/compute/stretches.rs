@@ -94,6 +94,8 @@ struct Kind {
 #[derive(Debug, Clone, Copy)]
 struct RankTimes {
     visits: u32,
+    /// Ratios that were added.
+    added: u32,
     /// Least ratio of its times to the median in the current block of visits.
     least: f32,
     /// Least ratio in the block before; 1 in the first.
@@ -101,13 +103,14 @@ struct RankTimes {
 }
 
 impl RankTimes {
-    const NONE: RankTimes = RankTimes { visits: 0, least: f32::INFINITY, factor: 1.0 };
+    const NONE: RankTimes = RankTimes { visits: 0, added: 0, least: f32::INFINITY, factor: 1.0 };
 
     /// Adds the ratio of a time to the median.
     fn add(&mut self, ratio: f32) {
         self.least = self.least.min(ratio);
-        // The first visit is of another kind.
-        if self.visits % BLOCK == 1 {
+        // First visits are of another kind, and so are those while other cores were busy.
+        self.added += 1;
+        if self.added.is_multiple_of(BLOCK) {
             (self.factor, self.least) = (self.least, f32::INFINITY);
         }
     }
@@ -304,6 +307,23 @@ mod tests {
 
     fn sample(time: f64) -> Sample {
         Sample { time, interrupted: false, busy: false }
+    }
+
+    /// One long visit among many in which other cores are busy makes no slow rank: four more would have to be as long.
+    #[test]
+    fn a_rank_is_slow_only_if_five_quiet_visits_say_so() {
+        let mut stretches = Stretches::new(RANKS);
+        for rank in 0..RANKS {
+            stretches.add(KEY, rank, sample(1e-6));
+            for _ in 0..4 {
+                stretches.add(KEY, rank, Sample { busy: true, ..sample(1e-6) });
+            }
+            for visit in 0..4 {
+                let long = rank == 7 && visit == 0;
+                stretches.add(KEY, rank, sample(if long { 150e-6 } else { 1e-6 }));
+            }
+        }
+        assert!(stretches.known().iter().all(|known| known.ranks.is_empty()));
     }
 
     /// The time of steps in which every rank waits for the slowest, of samples `of(step, rank)` \[s\].

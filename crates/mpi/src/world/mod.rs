@@ -10,6 +10,7 @@
 //! copies, reductions) is done one piece after the other, but beside the computing.
 
 mod access;
+mod arrivals;
 mod calls;
 mod cancel;
 mod causes;
@@ -55,7 +56,7 @@ pub use receive::NO_MESSAGE;
 use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
-use network::{Arrival, Endpoint, Happening, HostParameters, Message, Network, Part};
+use network::{Endpoint, HostParameters, Message, Network, Part};
 
 use crate::collective::Selection;
 use crate::communicator::Communicator;
@@ -76,7 +77,7 @@ use overheads::{Late, Noise};
 use predefined::Predefined;
 use present_event::PresentEvent;
 use processes::Processes;
-use protocol_message::{Ends, ProtocolMessage, set_path};
+use protocol_message::{Ends, set_path};
 use traffic::Traffic;
 
 /// Parameters of a world.
@@ -289,75 +290,6 @@ impl World {
             }
         };
         self.record_failure(outcome);
-    }
-
-    /// Handles what the network has to tell of a message.
-    pub fn arrive(&mut self, arrival: &Arrival, context: &mut Context) {
-        if self.failure.is_some() {
-            return;
-        }
-        if self.noise.is_some() && self.hold_back(arrival, context) {
-            return;
-        }
-        let what = ProtocolMessage::unpack(&arrival.message.cargo);
-        self.follow(&what, arrival, context);
-        self.take(&what, arrival, context);
-    }
-
-    /// Handles what the network has to tell of a message, after [`Self::follow`].
-    #[inline(always)]
-    fn take(&mut self, what: &ProtocolMessage, arrival: &Arrival, context: &mut Context) {
-        let ends = Ends::of(&arrival.message.cargo);
-        let (rank, outcome) = match arrival.happening {
-            Happening::Sent => (ends.source, self.message_left(ends, what, context)),
-            Happening::Delivered => {
-                if what.has_payload() {
-                    self.traffic.count_arrival();
-                }
-                (ends.dest, self.message_arrives(ends, what, arrival, context))
-            }
-        };
-        let outcome = outcome.and_then(|()| self.resume_ready(context));
-        self.wake_poller(rank, context);
-        self.record_failure(outcome);
-    }
-
-    /// A message has left its sender.
-    fn message_left(&mut self, ends: Ends, what: &ProtocolMessage, context: &mut Context) -> Outcome<()> {
-        match what {
-            ProtocolMessage::Data(data) => self.data_has_left(ends.source, data, context),
-            _ => Ok(()),
-        }
-    }
-
-    /// A message has come to its receiver.
-    #[inline(always)]
-    fn message_arrives(
-        &mut self,
-        ends: Ends,
-        what: &ProtocolMessage,
-        arrival: &Arrival,
-        context: &mut Context,
-    ) -> Outcome<()> {
-        if let Some(number) = what.envelope_number() {
-            return self.envelope_arrives(ends, number, what, arrival, context);
-        }
-        match what {
-            ProtocolMessage::CollectiveEager(round) => {
-                self.collective_arrives(ends, round, None, arrival, context)
-            }
-            ProtocolMessage::CollectiveRequestToSend(request) => {
-                self.collective_arrives(ends, &request.round, Some(request), arrival, context)
-            }
-            ProtocolMessage::ClearToSend(clear) => self.clear_to_send(ends.dest, clear, context),
-            ProtocolMessage::Data(data) => self.data_arrives(ends.dest, data, arrival, context),
-            ProtocolMessage::AccessAnswer(answer) => self.answer_arrives(ends.dest, answer, arrival, context),
-            ProtocolMessage::RecallAnswer(answer) => self.recall_answered(ends, answer, context),
-            ProtocolMessage::Eager(_)
-            | ProtocolMessage::RequestToSend(_)
-            | ProtocolMessage::Access(_)
-            | ProtocolMessage::Recall(_) => unreachable!("envelopes have a number"),
-        }
     }
 
     /// Are all ranks of this world done?

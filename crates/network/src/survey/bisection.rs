@@ -34,8 +34,9 @@ const PASSES: u64 = 12;
 /// Looks at a link that refinement may cost in all.
 const WORK: u64 = 2_000_000_000;
 
-/// The bandwidth of the best balanced cut found, one way \[B/s\]; `None` where one router has all hosts.
-pub(super) fn estimate(topology: &dyn Topology, adjacency: &Adjacency) -> Option<f64> {
+/// The best balanced cut found: its bandwidth one way \[B/s\], and the hosts on its smaller side. The best one leaves each
+/// of these least. `None` where one router has all hosts.
+pub(super) fn estimate(topology: &dyn Topology, adjacency: &Adjacency) -> Option<(f64, u64)> {
     let routers = adjacency.routers();
     let weight = |router| i64::from(topology.hosts_of(RouterId(router)).len() as u32);
     let weights: Vec<i64> = (0..routers).map(weight).collect();
@@ -55,7 +56,7 @@ pub(super) fn estimate(topology: &dyn Topology, adjacency: &Adjacency) -> Option
     let degrees = (0..routers).map(|router| adjacency.leaving(router).len() as u64);
     let pass: u64 = degrees.map(|degree| degree * degree).sum();
     let passes = (WORK / (u64::from(STARTS) * pass.max(1))).min(PASSES);
-    let mut best: Option<f64> = None;
+    let mut best: Option<(f64, u64)> = None;
     let mut from = 0;
     for start in 0..STARTS {
         let order: Vec<u32> = match start {
@@ -76,8 +77,9 @@ pub(super) fn estimate(topology: &dyn Topology, adjacency: &Adjacency) -> Option
             }
         }
         if cut.lean.abs() <= tolerance {
-            let rate = network.rate(&cut.sides);
-            best = Some(best.map_or(rate, |best| best.min(rate)));
+            let found = (network.rate(&cut.sides), ((total - cut.lean.abs()) / 2) as u64);
+            let each = |(rate, hosts): (f64, u64)| rate / hosts as f64;
+            best = Some(best.filter(|best| each(*best) <= each(found)).unwrap_or(found));
         }
     }
     best

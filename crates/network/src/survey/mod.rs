@@ -15,7 +15,7 @@ use crate::Fabric;
 use crate::routing::{Trip, Unloaded};
 use crate::topology::adjacency::Adjacency;
 use crate::topology::link_classes::{ClassSurvey, classes};
-use crate::topology::{HostId, RouterId};
+use crate::topology::{HostId, RouterId, Topology};
 
 /// Method by which a value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,8 @@ pub struct Survey {
     /// Bandwidth one way between two halves of the hosts, which an estimate takes as even as whole routers
     /// allow (up to the hosts of one router); `None` where one router has all of them.
     pub bisection: Option<Value<Bandwidth>>,
-    /// Bandwidth that half of the hosts can send at once: a network whose bisection is as much is "full".
+    /// Bandwidth that half of the hosts can send at once, those of the smaller half where the halves are uneven: a network
+    /// whose bisection is as much is "full".
     pub half_of_hosts: Bandwidth,
     /// Ways between routers; `None` where one router has all hosts.
     pub diversity: Option<Diversity>,
@@ -115,17 +116,28 @@ pub struct Survey {
 /// Steps that a search may take, beyond which it samples.
 const WORK: u64 = 300_000_000;
 
+/// Bandwidth of the best cut that a search finds, where it parts the hosts evenly: no formula may be above it.
+pub fn searched_bisection(topology: &dyn Topology) -> Option<Bandwidth> {
+    let (rate, hosts) = bisection::estimate(topology, &Adjacency::of(topology))?;
+    (2 * hosts == u64::from(topology.hosts())).then(|| Bandwidth::from_f64(rate))
+}
+
 /// Looks at the network; takes seconds for the largest.
 pub fn survey(fabric: &Fabric) -> Survey {
     let topology = &*fabric.topology;
     let formula = topology.formula();
     let adjacency = Adjacency::of(topology);
     let distances = Distances::of(fabric, &adjacency);
-    let bisection = formula.bisection.map(Value::known).or_else(|| {
-        let rate = bisection::estimate(topology, &adjacency)?;
-        let all = rate * f64::from(topology.planes());
-        Some(Value { value: Bandwidth::from_f64(all), found: Found::AtMost })
-    });
+    let planes = f64::from(topology.planes());
+    let (bisection, half) = match formula.bisection {
+        Some(known) => (Some(Value::known(known)), formula.hosts / 2),
+        None => match bisection::estimate(topology, &adjacency) {
+            None => (None, formula.hosts / 2),
+            Some((rate, hosts)) => {
+                (Some(Value { value: Bandwidth::from_f64(rate * planes), found: Found::AtMost }), hosts)
+            }
+        },
+    };
     let host_rate = topology.link(topology.up(HostId(0))).bandwidth.as_f64();
     let searched = distances.found;
     let diameter = formula.diameter.map_or(Value { value: distances.most, found: searched }, Value::known);
@@ -138,9 +150,7 @@ pub fn survey(fabric: &Fabric) -> Survey {
         diameter,
         mean_hops: (formula.hosts > 1).then_some(mean_hops),
         bisection,
-        half_of_hosts: Bandwidth::from_f64(
-            host_rate * (formula.hosts / 2) as f64 * f64::from(topology.planes()),
-        ),
+        half_of_hosts: Bandwidth::from_f64(host_rate * half as f64 * planes),
         diversity: diversity::sample(&adjacency, WORK),
         routed: routed(fabric),
     }

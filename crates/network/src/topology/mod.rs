@@ -120,7 +120,8 @@ pub struct Positions {
 /// The first two link classes of every topology.
 pub const HOST_CLASSES: [&str; 2] = ["host up", "host down"];
 
-/// Closed formulas of a topology; tests count the graph and compare.
+/// Closed formulas of a topology; tests count the graph and compare. Bisections they count completely up to ten routers;
+/// larger ones must not be above the best cut that a search finds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Formula {
     /// Number of hosts.
@@ -153,7 +154,7 @@ pub trait Topology: Send + Sync {
     fn routers(&self) -> u32;
     /// Number of directed links, those of the hosts included.
     fn links(&self) -> u32;
-    /// One link.
+    /// One link. For each there is one that leads back; `graph` alone takes cables of one direction.
     fn link(&self, id: LinkId) -> Link;
     /// The names of the link classes.
     fn classes(&self) -> Vec<String>;

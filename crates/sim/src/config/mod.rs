@@ -59,6 +59,11 @@ pub fn load(name: &str, overrides: &[Override], base: &dyn Files) -> Result<Plat
         let file = format!("{}.toml", preset.name);
         return parse(&file, preset.text, overrides, &Lookup { folder: "", beside: &preset::Beside, base });
     }
+    if reason.contains("valid UTF-8") {
+        let message = "this is no platform file but binary data; the platform comes first: \
+                       hopcast run PLATFORM -n RANKS PROGRAM";
+        return Err(InputError::whole(name, message));
+    }
     if name.contains('/') || name.ends_with(".toml") {
         return Err(InputError::whole(name, format!("cannot read this platform file: {reason}")));
     }
