@@ -41,6 +41,7 @@ SCRIPTS = (
     "calibration_rates",
     "calibration_kernels",
     "nodecomm",
+    "testbed_cases",
 )
 PAGE = Path(__file__).with_name("README.md")
 DATA = Path(__file__).with_name("results.json")

@@ -41,16 +41,17 @@ sys.path.insert(0, str(TESTBED))
 import testbed  # noqa: E402
 from topologies import TOPOLOGIES  # noqa: E402
 
-HOSTS = 8
-RATE = "100mbit"
-LINK = "12.5 MB/s"
+HOSTS = 4
+RATE = "10mbit"
+LINK = "1.25 MB/s"
 QUEUE = "1mb"
-REPEATS = 15
+DELAY_US = 1000
+REPEATS = 9
 PROGRAMS = {
-    "cg": ((4096, 20), (16384, 8)),
-    "ft": ((32, 10), (64, 3)),
-    "mg": ((32, 6), (64, 4)),
-    "lu": ((32, 3), (64, 2)),
+    "cg": ((2048, 20), (4096, 10)),
+    "ft": ((16, 20), (32, 5)),
+    "mg": ((32, 3), (64, 2)),
+    "lu": ((16, 4), (32, 2)),
 }
 """Programs, each with two sizes and their numbers of iterations."""
 PRESET = Path(__file__).resolve().parents[1] / "data" / "platforms" / "ethernet-25.toml"
@@ -98,19 +99,19 @@ def checksum(text: str) -> str:
 
 def built(under: str, compiler: str, out: Path) -> Path:
     """Folder of the programs, compiled for Open MPI or for hopcast."""
-    folder = out / "programs" / under
+    folder = (out / "programs" / under).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     for program in PROGRAMS:
         source = TESTBED / "programs" / f"{program}.c"
         words = [*shlex.split(compiler), "-O2", source, "-lm", "-o", folder / program]
         building.run(words, folder, f"{program} for {under}")
-    return folder.resolve()
+    return folder
 
 
 def on_testbed(network: str, hosts: int, *words: object) -> str:
     """Output of a command on host 0 of a testbed."""
-    options = ("--hosts", hosts, "--rate", RATE, "--trunk-rate", RATE, "--queue", QUEUE, "--")
-    command = [sys.executable, TESTBED / "testbed.py", network, *options, *words]
+    links = ("--rate", RATE, "--trunk-rate", RATE, "--queue", QUEUE, "--delay", DELAY_US)
+    command = [sys.executable, TESTBED / "testbed.py", network, "--hosts", hosts, *links, "--", *words]
     done = subprocess.run(
         list(map(str, command)), capture_output=True, text=True, env=ENVIRONMENT, check=False
     )
@@ -121,8 +122,9 @@ def on_testbed(network: str, hosts: int, *words: object) -> str:
 
 def measured(out: Path, quick: bool) -> dict[str, dict]:
     """Times and checksum of each case under Open MPI, and the fitted platform; kept for the same sources."""
-    sources = sorted([*TESTBED.glob("*.py"), *TESTBED.glob("programs/*"), Path(__file__)])
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:12]
+    sources = sorted([*TESTBED.glob("*.[cp]*"), *TESTBED.glob("programs/*.[ch]")])
+    given = repr((HOSTS, RATE, QUEUE, DELAY_US, REPEATS, PROGRAMS)).encode()
+    digest = hashlib.sha256(b"".join([given, *(file.read_bytes() for file in sources)])).hexdigest()[:12]
     file = out / "kept" / f"testbed-{'quick-' if quick else ''}{digest}.json"
     if not file.exists():
         folder = built("openmpi", "mpicc.openmpi", out)
@@ -156,25 +158,35 @@ def calibrated(out: Path, quick: bool) -> str:
     """The platform file that `hopcast calibrate` makes of two hosts of the star."""
     folder = out / ("calibrated-quick" if quick else "calibrated")
     shutil.rmtree(folder, ignore_errors=True)
-    sizes = ("--sizes", 40, "--repetitions", 3) if quick else ("--sizes", 200, "--repetitions", 10)
-    given = ("--flop-rate", "10 Gflop/s", "--link-bandwidth", LINK, "--processes", 1, "--hosts", HOSTS)
+    sizes = ("--sizes", 40, "--repetitions", 3) if quick else ("--sizes", 100, "--repetitions", 7)
+    given = (
+        "--to",
+        "200kB",
+        "--flop-rate",
+        "10 Gflop/s",
+        "--link-bandwidth",
+        LINK,
+        "--processes",
+        1,
+        "--hosts",
+        HOSTS,
+    )
     words = [sys.executable, "-m", "hopcast", "calibrate", "-o", folder.resolve(), *sizes, *given]
     on_testbed("star", 2, *words, "--", "mpiexec.openmpi", "-n", 2)
     return (folder / f"{folder.name}.toml").read_text()
 
 
-def on_network(text: str, network: str) -> str:
+def on_network(text: str, network: str, out: Path) -> str:
     """A platform file with the graph of a network in the place of its topology."""
     graph = TOPOLOGIES[network](HOSTS)
     lines = [f"host {' '.join(f'h{host}' for host in range(HOSTS))}"]
     lines += [f"h{host} s{switch}" for host, switch in enumerate(graph.switch_of)]
-    lines += [f"s{one} s{other}" for one, other in graph.links]
-    cables = "\n".join(lines)
+    # Ports in the order of the switches behind them, by which the testbed chooses among equal ways.
+    lines += [f"s{one} s{other}" for one, other in sorted(map(sorted, graph.links))]
+    (out / f"{network}.cables").write_text("\n".join(lines) + "\n")
     sections = f"""[topology]
 kind = "graph"
-file = '''
-{cables}
-'''
+file = "{network}.cables"
 
 [routing]
 kind = "shortest-path"
@@ -212,7 +224,7 @@ def predictions(out: Path, kind: str, text: str, of: list[Case]) -> dict[Case, t
     found = {}
     for case in of:
         platform = out / f"{kind}-{case.network}.toml"
-        platform.write_text(on_network(text, case.network))
+        platform.write_text(on_network(text, case.network, out))
         found[case] = predicted(case, platform, folder)
     return found
 

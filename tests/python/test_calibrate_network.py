@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import tarfile
 from pathlib import Path
 
@@ -57,6 +58,32 @@ def test_a_platform_predicts_the_ping_pongs_that_it_was_fitted_to(tmp_path: Path
     text = platform.read_text()
     assert "half of the measured round trips; sizes are bytes" in text and "(± " in text
     assert "messages within a host were not measured" in text
+
+
+def test_memcpy_stands_for_messages_within_a_host_that_were_not_measured(tmp_path: Path):
+    """10 GB/s after 100 ns, of which reading the clock took 40."""
+    raw = machine.write(tmp_path / "raw")
+    [pings] = raw.glob("*_PingPong.csv")
+    rows = [f"memcpy,{n},{n / 1e6:.9f},{1e-7 + n / 10e9:.9e}\n" for n in machine.sizes() for _ in range(3)]
+    pings.with_name(pings.name.replace("PingPong", "Memory")).write_text("".join(rows))
+    calibrate("fit", raw, "-o", tmp_path / "m.toml", "--flop-rate", "1 Gflop/s")
+    text = (tmp_path / "m.toml").read_text()
+    copies = text[text.index("[host.memory]") : text.index("[nic]")]
+    latency, bandwidth = (float(value) for value in re.findall(r'"([\d.]+) (?:us|GB/s)"', copies)[:2])
+    assert latency == pytest.approx(0.06, rel=0.05)
+    assert bandwidth == pytest.approx(10, rel=0.05)
+    assert "they take what a memcpy does" in text
+
+
+def test_few_sizes_above_the_eager_limit_make_no_rendezvous(tmp_path: Path):
+    """Short messages must not pay for a handshake that a few long ones cannot tell."""
+    longest = machine.sizes()[-4]
+    data = machine.write(tmp_path / "raw")
+    said = calibrate(
+        "fit", data, "-o", tmp_path / "m.toml", "--flop-rate", "1 Gflop/s", "--eager-limit", longest
+    )
+    assert "above the eager limit" in said
+    assert "rendezvous" not in re.findall(r'^name = "(\w+)', (tmp_path / "m.toml").read_text(), re.MULTILINE)
 
 
 def test_a_campaign_within_a_host_becomes_its_memory(tmp_path: Path):

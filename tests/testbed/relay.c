@@ -1,9 +1,10 @@
 /* Delay of links where the kernel has no netem: TAP devices whose frames a process hands on after a time.
  *
- *     relay DELAY_US FABRIC HOST…    names of network namespaces; runs until it is killed
+ *     relay DELAY_US BITS_PER_S FABRIC HOST…    names of network namespaces; runs until it is killed
  *
  * Each HOST gets a device eth0, whose other end is hN in FABRIC. Prints a line when all devices are there. Rate and queue are
- * those of the devices' own queues; a frame waits here for its delay alone. */
+ * those of the devices' own queues, which let a frame go when its time on the wire begins. Here it waits for the delay, and
+ * on its way from a host for that time, too: once, as through switches that cut through. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if.h>
@@ -20,17 +21,23 @@
 #include <unistd.h>
 
 #define FRAME_MOST 2048
-#define WAITING_MOST 4096
+#define WAITING_MOST 1024 /* of one end */
 #define ENDS_MOST 64
 
 struct frame {
     int64_t due_ns;
-    int length, target;
+    int length;
     char bytes[FRAME_MOST];
 };
 
-static struct frame waiting[WAITING_MOST]; /* A ring: the delay is the same for all, so that they leave as they came. */
-static unsigned first, count;
+/* Frames from one end, a ring: they leave as they came. */
+struct ring {
+    struct frame waiting[WAITING_MOST];
+    unsigned first, count;
+    int target;
+};
+
+static struct ring rings[ENDS_MOST];
 
 static void fail(const char *what) {
     fprintf(stderr, "relay: %s: %s\n", what, strerror(errno));
@@ -60,59 +67,64 @@ static int device(const char *space, const char *name) {
 }
 
 /* Takes what has come to an end. A full ring drops it, as a full queue would. */
-static void take(const struct pollfd *ends, int end, int64_t delay_ns) {
+static void take(int file, struct ring *ring, int64_t delay_ns, double ns_per_byte) {
     char spare[FRAME_MOST];
     for (;;) {
-        struct frame *frame = &waiting[(first + count) % WAITING_MOST];
-        ssize_t length = read(ends[end].fd, count < WAITING_MOST ? frame->bytes : spare, FRAME_MOST);
+        struct frame *frame = &ring->waiting[(ring->first + ring->count) % WAITING_MOST];
+        ssize_t length = read(file, ring->count < WAITING_MOST ? frame->bytes : spare, FRAME_MOST);
         if (length <= 0)
             return;
-        if (count == WAITING_MOST)
+        if (ring->count == WAITING_MOST)
             continue;
-        frame->due_ns = now_ns() + delay_ns;
+        frame->due_ns = now_ns() + delay_ns + (int64_t)(ns_per_byte * (double)length);
         frame->length = (int)length;
-        frame->target = ends[end ^ 1].fd;
-        ++count;
+        ++ring->count;
     }
 }
 
-/* Hands on what is due; gives the time until the next, or -1. */
-static int64_t hand_on(void) {
-    while (count) {
-        struct frame *frame = &waiting[first];
+/* Hands on what is due of a ring; gives the time until the next, or `least` if that is sooner. */
+static int64_t hand_on(struct ring *ring, int64_t least) {
+    while (ring->count) {
+        struct frame *frame = &ring->waiting[ring->first];
         int64_t rest = frame->due_ns - now_ns();
         if (rest > 0)
-            return rest;
-        if (write(frame->target, frame->bytes, frame->length) < 0 && errno != EAGAIN && errno != EIO)
+            return rest < least ? rest : least;
+        if (write(ring->target, frame->bytes, frame->length) < 0 && errno != EAGAIN && errno != EIO)
             fail("a frame");
-        first = (first + 1) % WAITING_MOST;
-        --count;
+        ring->first = (ring->first + 1) % WAITING_MOST;
+        --ring->count;
     }
-    return -1;
+    return least;
 }
 
 int main(int words, char **word) {
     struct pollfd ends[ENDS_MOST];
     int used = 0;
-    if (words < 4 || 2 * (words - 3) > ENDS_MOST)
-        return fprintf(stderr, "usage: relay DELAY_US FABRIC HOST…\n"), 2;
-    for (int host = 0; host < words - 3; ++host) {
+    if (words < 5 || 2 * (words - 4) > ENDS_MOST)
+        return fprintf(stderr, "usage: relay DELAY_US BITS_PER_S FABRIC HOST…\n"), 2;
+    int64_t delay_ns = (int64_t)(1000 * atof(word[1]));
+    double ns_per_byte = 8e9 / atof(word[2]);
+    for (int host = 0; host < words - 4; ++host) {
         char name[16];
         snprintf(name, sizeof name, "h%d", host);
-        ends[used++] = (struct pollfd){.fd = device(word[3 + host], "eth0"), .events = POLLIN};
-        ends[used++] = (struct pollfd){.fd = device(word[2], name), .events = POLLIN};
+        ends[used++] = (struct pollfd){.fd = device(word[4 + host], "eth0"), .events = POLLIN};
+        ends[used++] = (struct pollfd){.fd = device(word[3], name), .events = POLLIN};
     }
+    for (int end = 0; end < used; ++end)
+        rings[end].target = ends[end ^ 1].fd;
     /* Else a sleep lasts 50 us longer. */
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
     puts("ready");
     fflush(stdout);
     for (;;) {
-        int64_t rest = hand_on();
+        int64_t rest = INT64_MAX;
+        for (int end = 0; end < used; ++end)
+            rest = hand_on(&rings[end], rest);
         struct timespec limit = {rest / 1000000000, rest % 1000000000};
-        if (ppoll(ends, used, rest < 0 ? NULL : &limit, NULL) < 0 && errno != EINTR)
+        if (ppoll(ends, used, rest == INT64_MAX ? NULL : &limit, NULL) < 0 && errno != EINTR)
             fail("poll");
         for (int end = 0; end < used; ++end)
             if (ends[end].revents & POLLIN)
-                take(ends, end, (int64_t)(1000 * atof(word[1])));
+                take(ends[end].fd, &rings[end], delay_ns, end % 2 == 0 ? ns_per_byte : 0);
     }
 }

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from real_mpi import ENVIRONMENT, works
+from real_mpi import ENVIRONMENT, launch, works
 
 from hopcast.calibrate.check import ping_pong_s
 
@@ -141,6 +141,29 @@ def test_a_ring_joins_all_hosts(programs: dict[str, Path]) -> None:
     done = run("ring", "--hosts", "6", "--", f"mpiexec.{library}", "-n", "6", programs[library], 1000)
     assert done.returncode == 0, done.stderr
     assert len(re.findall("took", done.stdout)) == 6
+
+
+PROGRAMS = {"cg": (256, 5), "ft": (32, 1), "mg": (16, 2), "lu": (8, 2)}
+"""Programs of `programs`, each with a size and iterations."""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_programs_calculate_the_same_however_many_ranks_they_have(name: str, tmp_path: Path) -> None:
+    """Their checksums do not depend on ranks, nor on whether their messages are simulated."""
+    hopcast = [sys.executable, "-m", "hopcast"]
+    source = HERE / "programs" / f"{name}.c"
+    subprocess.run([*hopcast, "cc", "-O2", source, "-lm", "-o", tmp_path / "simulated"], check=True)
+    runs = [[*hopcast, "run", "crossbar", "-n", str(n), "--quiet", tmp_path / "simulated"] for n in (2, 4, 8)]
+    for library in LIBRARIES[:1]:
+        words = [f"mpicc.{library}", "-O2", source, "-lm", "-o", tmp_path / library]
+        subprocess.run(words, check=True)
+        runs.append(launch(library, 2, tmp_path / library))
+    found = set()
+    for words in runs:
+        command = [*map(str, words), *map(str, PROGRAMS[name]), "1"]
+        done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=True)
+        found |= set(re.findall(r"^checksum (\S+)$", done.stdout, re.MULTILINE))
+    assert len(found) == 1
 
 
 def calibrate(*words: object) -> str:

@@ -8,17 +8,18 @@ Runs COMMAND on host 0. `mpiexec.mpich` and `mpiexec.openmpi` start ranks on all
 turns, with TCP between them, and they wait instead of polling, so that two cores suffice for 16 hosts.
 
 Each link is a pair of devices with a token bucket (`tc tbf`) at both ends: rate, and a queue of bytes.
-`--delay` (microseconds) delays frames on the links of hosts, in a relay of TAP devices: few kernels have
-netem. Switches are bridges in a namespace of their own; their tables are fixed, along shortest ways, so
-that a ring needs no spanning tree. Addresses are 10.213.0.0/24, within these namespaces alone; nothing of
-the machine's own network is touched. All is removed in the end, also when this process is killed. Needs
-root.
+`--delay` (microseconds) delays frames on the links of hosts, in a relay of TAP devices, since few kernels
+have netem; a host's frame then also takes its time on the wire, once, as through switches that cut through.
+Switches are bridges in a namespace of their own; their tables are fixed, along shortest ways, so that a ring
+needs no spanning tree. Addresses are 10.213.0.0/24, within these namespaces alone; nothing of the machine's
+own network is touched. All is removed in the end, also when this process is killed. Needs root.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -33,8 +34,8 @@ from topologies import TOPOLOGIES, Network
 
 HERE = Path(__file__).parent
 HOSTS_LEAST, HOSTS_MOST = 2, 16
-BURST = "6kb"
-"""Bytes that may leave at once: four packets, so that short messages are shaped, too."""
+BURST = "2kb"
+"""Bytes that may leave at once: one packet, so that short messages are shaped, too."""
 TOOLS = ("ip", "tc", "bridge", "unshare", "nsenter", "cc")
 
 
@@ -63,6 +64,14 @@ def address(host: int) -> str:
 def hardware_address(host: int) -> str:
     """Hardware address of the same device."""
     return f"02:00:00:00:00:{host + 1:02x}"
+
+
+def bits_per_s(rate: str) -> float:
+    """A rate in words of tc: bit, kbit, mbit or gbit."""
+    found = re.fullmatch(r"([\d.]+)([kmg]?)bit", rate)
+    if not found:
+        raise CannotRun(f"a rate such as 100mbit is wanted, not {rate!r}")
+    return float(found[1]) * {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}[found[2]]
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,8 @@ class Testbed:
         """Process that delays frames, with the devices of all hosts; the cleaner ends it."""
         relay = self.folder / "relay"
         _run("cc", "-O2", "-D_GNU_SOURCE", str(HERE / "relay.c"), "-o", str(relay))
-        words = [relay, f"{self.links.delay_us:g}", self.fabric, *self.names]
+        rate = bits_per_s(self.links.rate)
+        words = [relay, f"{self.links.delay_us:g}", f"{rate:g}", self.fabric, *self.names]
         process = subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
         )

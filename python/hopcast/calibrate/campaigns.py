@@ -24,7 +24,7 @@ import numpy as np
 from hopcast.calibrate.series import Calls
 from hopcast.errors import InputError
 
-KINDS = ("Recv", "Isend", "PingPong", "Wtime", "Iprobe", "Test")
+KINDS = ("Recv", "Isend", "PingPong", "Wtime", "Iprobe", "Test", "Memory")
 WTIME_CALLS = 10_000_000
 """Calls of MPI_Wtime in the one line of its file."""
 _RESULT = re.compile(rf"(?P<prefix>.*)_(?P<kind>{'|'.join(KINDS)})\.csv")
@@ -46,7 +46,7 @@ class Campaign:
     name: str
     """Folder and prefix of its files."""
     calls: Mapping[str, Calls]
-    """Calls by kind: recv, isend, send, round_trip, iprobe, test."""
+    """Calls by kind: recv, isend, send, round_trip, iprobe, test, copy (memcpy)."""
     wtime_s: float | None = None
     """Time of one call of MPI_Wtime."""
     breakpoints: tuple[float, ...] = ()
@@ -161,6 +161,8 @@ def _campaign(prefix: str, files: Mapping[str, str], beside: Mapping[str, str], 
             calls[kind.lower()] = rows[kind]
     if "PingPong" in rows:
         calls.update(_ping_pong(prefix, rows["PingPong"], findings))
+    if "Memory" in rows and len((copies := rows["Memory"].of("memcpy")).seconds):
+        calls["copy"] = copies
     wtime = rows.get("Wtime")
     path = PurePosixPath(prefix)
     name = str(path.parent) if alone and str(path.parent) != "." else prefix

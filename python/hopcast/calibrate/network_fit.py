@@ -74,6 +74,8 @@ class NetworkFit:
     iprobe_s: float | None
     test_s: float | None
     wtime_s: float | None
+    copy: Line | None
+    """Time of memcpy by size."""
     sizes: tuple[float, float]
     """Smallest and longest message that was measured: beyond them the fit is an extrapolation."""
     repetitions: int
@@ -130,6 +132,7 @@ def fit_campaign(
     trip = series["round_trip"]
     one_way = Series(trip.sizes, trip.seconds / 2, trip.errors, trip.repetitions)
     regimes = _regimes(series | {"one_way": one_way}, breakpoints, limit, findings)
+    limit = _shown_limit(regimes, limit, trip.sizes, findings)
     limit = _believed_limit(regimes, limit, findings)
     findings += _doubts(regimes, bandwidth_Bps)
     fitted = NetworkFit(
@@ -139,6 +142,7 @@ def fit_campaign(
         _poll_s(campaign, "iprobe", findings),
         _poll_s(campaign, "test", findings),
         campaign.wtime_s,
+        _copy(campaign),
         (float(trip.sizes.min()), float(trip.sizes.max())),
         int(np.median(trip.repetitions)),
         tuple(findings),
@@ -147,6 +151,17 @@ def fit_campaign(
     calls = calls.where(np.isin(calls.sizes, trip.sizes))
     apart = [] if halves else defects.groups(calls, 2 * fitted.one_way_s(calls.sizes), campaign.name)
     return replace(fitted, findings=(*findings, *apart))
+
+
+def _copy(campaign: Campaign) -> Line | None:
+    """Line of memcpy, if several sizes of it were measured and it rises."""
+    if "copy" not in campaign.calls:
+        return None
+    found = by_size(campaign.calls["copy"].sizes, campaign.calls["copy"].seconds)
+    if len(found.sizes) < LEAST_POINTS:
+        return None
+    line = log_line(found.sizes, found.seconds)
+    return line if line.slope > 0 else None
 
 
 def _doubts(regimes: Sequence[Regime], nominal_Bps: float | None) -> list[str]:
@@ -226,6 +241,26 @@ def common_breakpoints(series: Mapping[str, Series], limits: Sequence[float]) ->
         best = costs[place]
         del free[place]
     return sorted([*free, *limits])
+
+
+def _shown_limit(
+    regimes: Sequence[Regime], limit: float | None, sizes: np.ndarray, findings: list[str]
+) -> float | None:
+    """The eager limit where it parts regimes; else the end of the regime around it, None if it has none."""
+    if limit is None:
+        return None
+    around = (regime for regime in regimes if regime.above < limit)
+    regime = next((one for one in around if one.up_to is None or limit < one.up_to), None)
+    if regime is None:
+        return limit
+    longer = int(np.count_nonzero((sizes > limit) & (sizes <= (regime.up_to or np.inf))))
+    if 2 * longer > np.count_nonzero((sizes > regime.above) & (sizes <= (regime.up_to or np.inf))):
+        return regime.above
+    findings.append(
+        f"{longer} sizes above the eager limit of {limit:g} B do not tell what a handshake takes: longer "
+        "messages are taken as eager, too; measure more of them"
+    )
+    return regime.up_to
 
 
 def _believed_limit(regimes: Sequence[Regime], limit: float | None, findings: list[str]) -> float | None:

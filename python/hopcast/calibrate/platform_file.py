@@ -149,9 +149,10 @@ def text(
         limit = memory.eager_limit if memory.eager_limit is not None else _beyond(memory)
         lines.append(f'memory_eager_limit = "{limit:.0f} B"    # of the campaign within a host')
     else:
-        lines.append(
-            'unmeasured = "messages within a host were not measured: they take what those between hosts do"'
+        take = (
+            "those between hosts do" if fit.copy is None else "a memcpy does, which is less than an MPI takes"
         )
+        lines.append(f'unmeasured = "messages within a host were not measured: they take what {take}"')
     lines += ["", "[compute]", f'flop_rate = "{machine.flop_rate}"    # as given; no message tells it']
     for number, (regime, cost) in enumerate(zip(fit.regimes, laid_out, strict=True), 1):
         lines += ["", *_regime(number, regime, cost, fit, noise)]
@@ -183,6 +184,15 @@ def _head(fit: NetworkFit, machine: Machine) -> list[str]:
 def _memory(
     fit: NetworkFit, memory: NetworkFit | None, nic: float, laid_out: list[Cost], noise: Noise
 ) -> list[str]:
+    if memory is None and fit.copy is not None:
+        return [
+            "[host.memory]    # messages were not measured: what memcpy takes",
+            f'latency = "{_time(max(fit.copy.intercept, 0.0))}"    # of the line {_line(fit.copy)}',
+            f'bandwidth = "{_rate(1 / fit.copy.slope)}"'
+            f"{_relative_error(fit.copy.slope, fit.copy.slope_error)}",
+            'send_overhead = "0 us"',
+            'receive_overhead = "0 us"',
+        ]
     if memory is None:
         lines = ["[host.memory]    # not measured: as between hosts"]
         lines += [
