@@ -110,7 +110,7 @@ impl RankTimes {
         self.least = self.least.min(ratio);
         // First visits are of another kind, and so are those while other cores were busy.
         self.added += 1;
-        if self.added.is_multiple_of(BLOCK) {
+        if self.added % BLOCK == 0 {
             (self.factor, self.least) = (self.least, f32::INFINITY);
         }
     }

@@ -58,11 +58,11 @@ mod tests {
     #[test]
     fn a_link_is_listed_once_while_it_moves() {
         let mut moved = MovedLinks::new(130);
-        [129, 3, 129, 64, 3].map(|link| moved.note(LinkId(link)));
+        [129, 3, 129, 64, 3].into_iter().for_each(|link| moved.note(LinkId(link)));
         assert_eq!(moved.all(), [129, 3, 64].map(LinkId));
         moved.keep(|link| link.0 == 64);
         assert_eq!(moved.all(), [LinkId(64)]);
-        [64, 3].map(|link| moved.note(LinkId(link)));
+        [64, 3].into_iter().for_each(|link| moved.note(LinkId(link)));
         assert_eq!(moved.all(), [64, 3].map(LinkId));
     }
 }
