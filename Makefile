@@ -89,6 +89,7 @@ fast:
 
 # The package with its Rust core, editable: Python files count at once, Rust files are built again.
 $(VENV)/.hopcast: $(VENV)/.build-tools pyproject.toml $(RUST_SOURCES)
+	@echo "Compiling hopcast: about three minutes on two cores, more on a busy machine ..."
 	PIP_QUIET=1 PIP_NO_COMPILE=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) HOPCAST_PROFILE=$(PROFILE) \
 	  $(BIN)/maturin develop --profile $(PROFILE) --quiet
 	$(MAKE) --no-print-directory native

@@ -56,6 +56,13 @@ def test_flags_of_run_are_told_from_the_arguments_of_the_workload(line: str, fla
     assert arguments.split(line.split(), run_command.params) == (flags.split(), words.split())
 
 
+def test_flags_behind_a_program_are_noted() -> None:
+    words = ["hopper", "examples/halo.py", "--out", "x", "--seed=3", "--steps", "4"]
+    assert arguments.flags_of_the_program(words, run_command.params) == ["--out", "--seed=3"]
+    assert arguments.flags_of_the_program(["hopper", "ring", "--out", "x"], run_command.params) == []
+    assert arguments.flags_of_the_program(["hopper"], run_command.params) == []
+
+
 def test_an_unknown_flag_before_the_workload_is_an_error_that_lists_the_known() -> None:
     with pytest.raises(
         InputError,

@@ -24,6 +24,12 @@ class RunCommand(click.Command):
         if ctx.resilient_parsing:  # a line that a shell asks to complete
             return super().parse_args(ctx, args)
         flags, words = split(args, self.params)
+        if behind := flags_of_the_program(words, self.params):
+            click.echo(
+                f"note: {', '.join(behind)} behind the program is the program's own; "
+                "flags of hopcast stand before it",
+                err=True,
+            )
         return super().parse_args(ctx, [*flags, "--", *words])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -57,6 +63,13 @@ def split(args: Sequence[str], params: Sequence[click.Parameter]) -> tuple[list[
         if values[name] and word == name and rest:
             flags.append(rest.pop(0))
     return flags, words
+
+
+def flags_of_the_program(words: Sequence[str], params: Sequence[click.Parameter]) -> list[str]:
+    """The words behind a program that are flags of `run`, too: who writes them there may mean those."""
+    own = {name for param in params for name in param.opts if name.startswith("--")}
+    given = words[2:] if len(words) > 2 and is_program(words[1]) else []
+    return [word for word in given if word.partition("=")[0] in own]
 
 
 def _flag(word: str, values: dict[str, bool]) -> str | None:
