@@ -158,10 +158,11 @@ def _copy(campaign: Campaign) -> Line | None:
     if "copy" not in campaign.calls:
         return None
     found = by_size(campaign.calls["copy"].sizes, campaign.calls["copy"].seconds)
+    found = found.where(found.seconds > 0)  # in a simulation, it may take none
     if len(found.sizes) < LEAST_POINTS:
         return None
     line = log_line(found.sizes, found.seconds)
-    return line if line.slope > 0 else None
+    return line if line.slope * RATE_MOST_BPS > 1 else None
 
 
 def _doubts(regimes: Sequence[Regime], nominal_Bps: float | None) -> list[str]:

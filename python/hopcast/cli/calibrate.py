@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from hopcast.cli.calibrate_all import command as all_steps
+from hopcast.cli.calibrate_calls import command as calls
 from hopcast.cli.calibrate_check import command as check
 from hopcast.cli.calibrate_design import command as design
 from hopcast.cli.calibrate_fit import command as fit
@@ -35,6 +36,7 @@ def command() -> None:
 
 
 command.add_command(all_steps)
+command.add_command(calls)
 command.add_command(check)
 command.add_command(design)
 command.add_command(measure)
