@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -100,6 +103,24 @@ def test_what_a_program_did_before_it_failed_is_kept(app: Path, tmp_path: Path) 
     assert done.returncode == 2
     assert "ended with code 7; calls up to there are kept" in done.stderr
     assert len(rows(tmp_path / "out" / "work.csv")) == 6
+
+
+def test_ctrl_c_keeps_the_calls(app: Path, tmp_path: Path) -> None:
+    """The shell's Ctrl-C goes to the program, too."""
+    script = tmp_path / "forever.sh"
+    script.write_text(f"while true; do {app} 0; done\n")
+    words = ["calibrate", "calls", "-o", tmp_path / "out", "--function", WORK, "--", "sh", script]
+    command = [sys.executable, "-m", "hopcast", *map(str, words)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=ENVIRONMENT, start_new_session=True, **pipes) as process:
+        while not list(tmp_path.glob("out/.calls-*/work-*.csv")):
+            time.sleep(0.05)
+        time.sleep(0.2)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode != 0 and "calls up to there are kept" in errors
+    assert rows(tmp_path / "out" / "work.csv")
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["work.csv"]
 
 
 def test_what_cannot_be_traced_says_why(app: Path, tmp_path: Path) -> None:

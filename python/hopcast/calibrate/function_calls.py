@@ -95,8 +95,12 @@ def trace(functions: Sequence[Function], command: Sequence[str], out: Path) -> t
         parts = Path(folder).resolve()
         library = _compiled(functions, parts)
         preloaded = os.pathsep.join(filter(None, [str(library), os.environ.get("LD_PRELOAD")]))
-        done = subprocess.run(command, env=os.environ | {"LD_PRELOAD": preloaded}, check=False)
-        return done.returncode, {one.name: _collected(one, parts, out) for one in functions}
+        process = subprocess.Popen(command, env=os.environ | {"LD_PRELOAD": preloaded})
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:  # the program has had it as well
+            code = process.wait()
+        return code, {one.name: _collected(one, parts, out) for one in functions}
 
 
 def _collected(of: Function, parts: Path, out: Path) -> int:
