@@ -337,8 +337,8 @@ impl Links {
         let enters = move |entry: &Entry, link: LinkId| {
             hops[entry.hops()].iter().find(|hop| **hop < fabric) == Some(&link.0)
         };
-        let on = |link: &LinkId| self.entries[link.0 as usize].iter();
-        self.moved.all().iter().flat_map(move |link| on(link).filter(move |entry| enters(entry, *link)))
+        let on = |link: LinkId| self.entries[link.0 as usize].iter();
+        self.moved.all().flat_map(move |link| on(link).filter(move |entry| enters(entry, link)))
     }
 
     /// Reports the links of the fabric that have flows, or have had some since the last such report. `under_way` has the
@@ -358,7 +358,7 @@ impl Links {
         }
         for link in self.moved.all() {
             let bytes = std::mem::take(&mut self.under_way[link.0 as usize]);
-            let link_use = self.use_of(now, *link, bytes);
+            let link_use = self.use_of(now, link, bytes);
             observer.record(now, &NetworkRecord::LinkUse(&link_use));
         }
         let links = &self.all;

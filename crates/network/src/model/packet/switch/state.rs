@@ -43,7 +43,7 @@ impl Switch {
     /// The same of links that send, or have sent since the last such report.
     pub fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
         for link in self.moved.all() {
-            observer.record(now, &NetworkRecord::LinkUse(&self.use_of(now, *link)));
+            observer.record(now, &NetworkRecord::LinkUse(&self.use_of(now, link)));
         }
         let ports = &self.ports;
         self.moved.keep(|link| ports[link.at()].idle_at > now);
