@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hopcast import what_if
 from hopcast.cli import exits
 from hopcast.signals import without_end
 
@@ -53,6 +52,8 @@ def simulate(
         with printed:
             report = simulate(request, progress, peers)
             if report is not None and request.options.get("what_if") and peers is None:
+                from hopcast import what_if
+
                 what_if.simulated(request, report)
     finally:
         progress.close()
