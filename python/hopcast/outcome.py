@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     import pyarrow
 
     from hopcast.request import RunRequest
 
-_COLUMN_TYPES = {"u32": np.uint32, "u64": np.uint64, "f64": np.float64}
+_COLUMN_TYPES = {"u32": "uint32", "u64": "uint64", "f64": "float64"}
 
 
 class Tables(Mapping):
@@ -46,7 +44,9 @@ def _array(kind: str, content: Any):
 
     if kind == "text":
         return pyarrow.array(content, type=pyarrow.string())
-    return pyarrow.array(np.frombuffer(content, dtype=_COLUMN_TYPES[kind]))
+    import numpy
+
+    return pyarrow.array(numpy.frombuffer(content, dtype=_COLUMN_TYPES[kind]))
 
 
 class Links:

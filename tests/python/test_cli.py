@@ -123,11 +123,20 @@ def test_exceptions_become_exit_codes(work, code: int, capsys: pytest.CaptureFix
     assert ("bug of hopcast" in capsys.readouterr().err) == (code == 70)
 
 
-def test_help_is_fast_and_reads_no_heavy_library() -> None:
-    heavy = "{'numpy', 'pyarrow', 'rich', 'jinja2', 'greenlet'}"
-    asks = f"import sys, hopcast.cli; print(sorted({heavy} & set(sys.modules)))"
+HEAVY = {"numpy", "pyarrow", "rich", "jinja2", "greenlet"}
+"""Libraries that take longer to load than a short run takes."""
+
+
+@pytest.mark.parametrize(
+    "work", ["hopcast.cli", "hopcast; hopcast.run('crossbar', 'ring', ranks=4).to_json()"]
+)
+def test_short_work_loads_no_heavy_library(work: str) -> None:
+    asks = f"import sys, {work}; print(sorted({HEAVY} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_help_names_the_subcommands() -> None:
     assert "compare" in hopcast("--help").stdout
 
 
