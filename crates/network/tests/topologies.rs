@@ -124,6 +124,39 @@ fn links_ports_and_hosts_agree() {
     });
 }
 
+/// Routers of a unit are no farther from each other, on average, than those of different units, and a group is a unit.
+#[test]
+fn units_hang_together() {
+    on_every_topology(|topology| {
+        let unit = topology.unit();
+        let in_a_plane = topology.routers() / topology.planes();
+        assert!((1..=in_a_plane).contains(&unit), "{unit} routers of {in_a_plane}");
+        if let Some(groups) = topology.grouped() {
+            assert_eq!(groups.groups() * unit, in_a_plane, "groups are units");
+            assert!(
+                (0..in_a_plane).all(|router| groups.group_of(router) == router / unit),
+                "groups are units"
+            );
+        }
+        let with_hosts: Vec<u32> =
+            (0..in_a_plane).filter(|router| !topology.hosts_of(RouterId(*router)).is_empty()).collect();
+        let (mut inside, mut outside) = ((0, 0), (0, 0));
+        for from in &with_hosts {
+            let distances = distances(topology, RouterId(*from));
+            for to in with_hosts.iter().filter(|to| *to != from) {
+                let (pairs, hops) = if from / unit == to / unit { &mut inside } else { &mut outside };
+                *pairs += 1;
+                *hops += u64::from(distances[*to as usize]);
+            }
+        }
+        let (inside, outside) = (inside.1 * outside.0, outside.1 * inside.0);
+        assert!(
+            inside <= outside,
+            "mean hops times pairs: {inside} in units of {unit}, {outside} between them"
+        );
+    });
+}
+
 /// A link has a position of its class, those of a host have one; where a class has positions of its own, none
 /// lies idle.
 #[test]
