@@ -24,6 +24,7 @@ use crate::kernels::{self, Mode};
 use crate::live::arguments::Arguments;
 use crate::live::computing::Computing;
 use crate::live::guarded_copy::GuardedCopy;
+use crate::live::hardware::HardwareResource;
 use crate::live::process::Shared;
 use crate::live::socket_memory::SocketMemory;
 use crate::live::{Live, Runs, interrupts};
@@ -228,7 +229,7 @@ fn shared(job: &Job, prepared: &Prepared, computing: Computing, template: Option
         memory: SocketMemory::new(prepared.processor(), prepared.host_of_rank(), prepared.socket_of_rank()),
         copies: template.map(Template::copies),
         host_of_rank: prepared.host_of_rank().to_vec(),
-        sockets: prepared.sockets(),
+        hardware_levels: HardwareResource::of(prepared.hardware_levels()),
         socket_of_rank: prepared.socket_of_rank().to_vec(),
         reports: &Library,
         protocol: prepared.protocol(),

@@ -9,6 +9,8 @@
 
 use engine::{Bandwidth, Bytes, Duration, LinearTime};
 
+use crate::memory::Memory;
+use crate::message::Endpoint;
 use crate::nics::Nics;
 
 /// The rates of one protocol regime, chosen by message size.
@@ -47,63 +49,6 @@ impl Regime {
     };
 }
 
-/// Copies between the processes of one host, by size: those that fit into a cache are faster.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Memory {
-    /// In order of size; at least one, the last without limit.
-    pub regimes: Vec<MemoryRegime>,
-}
-
-/// Costs of a copy between two processes of one host. One of n bytes keeps the host's memory busy for
-/// `n / total_bandwidth`, whatever the regimes of the copies beside it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MemoryRegime {
-    /// Up to and including this payload; the last regime has `Bytes(u64::MAX)`.
-    pub up_to: Bytes,
-    /// From the sender's store to the receiver's load.
-    pub latency: Duration,
-    /// Bandwidth of one copy between two processes.
-    pub bandwidth: Bandwidth,
-    /// Bandwidth of all such copies on the host together.
-    pub total_bandwidth: Bandwidth,
-    /// CPU time of the sending process for a message within the host; `None`: that of the message's [`Regime`].
-    pub send_overhead: Option<LinearTime>,
-    /// CPU time of a call that begins to send within the host; `None`: `send_overhead`, else that of the [`Regime`].
-    pub isend_overhead: Option<LinearTime>,
-    /// CPU time of the receiving process; `None`: that of the [`Regime`].
-    pub receive_overhead: Option<LinearTime>,
-}
-
-impl Memory {
-    /// Memory with one regime for copies of all sizes.
-    pub fn uniform(latency: Duration, bandwidth: Bandwidth, total_bandwidth: Bandwidth) -> Memory {
-        let regime = MemoryRegime {
-            up_to: Bytes(u64::MAX),
-            latency,
-            bandwidth,
-            total_bandwidth,
-            send_overhead: None,
-            isend_overhead: None,
-            receive_overhead: None,
-        };
-        Memory { regimes: vec![regime] }
-    }
-
-    /// True if some copies take processes a time of their own, not that of messages to other hosts.
-    pub fn has_overheads(&self) -> bool {
-        let own = |regime: &MemoryRegime| {
-            [regime.send_overhead, regime.isend_overhead, regime.receive_overhead].iter().any(Option::is_some)
-        };
-        self.regimes.iter().any(own)
-    }
-
-    /// The index of the regime for a copy of `size`.
-    #[inline]
-    pub fn regime_of(&self, size: Bytes) -> usize {
-        self.regimes.iter().position(|regime| size <= regime.up_to).expect("the last regime has no limit")
-    }
-}
-
 /// Parameters of every host of a platform.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostParameters {
@@ -129,5 +74,15 @@ impl HostParameters {
     #[inline]
     pub fn regime_of(&self, size: Bytes) -> usize {
         self.regimes.iter().position(|regime| size <= regime.up_to).expect("the last regime has no limit")
+    }
+
+    /// Index of the regime for a message of `size`: among those of the memory where both ends are on one host.
+    #[inline]
+    pub fn regime_between(&self, from: Endpoint, to: Endpoint, size: Bytes) -> u8 {
+        let regime = match from.host == to.host {
+            true => self.memory.regime_between(from.process, to.process, size),
+            false => self.regime_of(size),
+        };
+        regime as u8
     }
 }

@@ -12,6 +12,7 @@ pub mod faults;
 pub mod host;
 pub mod ids;
 pub mod interface;
+pub mod memory;
 pub mod message;
 pub mod model;
 pub mod nics;
@@ -25,8 +26,9 @@ mod trip;
 pub use cut::{Cut, Grain, Part};
 pub use fabric::Fabric;
 pub use faults::Faults;
-pub use host::{HostParameters, Memory, MemoryRegime, Regime};
+pub use host::{HostParameters, Regime};
 pub use interface::{Inspect, Network, NetworkPart};
+pub use memory::{Memory, MemoryLevel, MemoryRegime};
 pub use message::{
     Arrival, CARGO_WORDS, CROSSING_WORDS, Cargo, Crossing, Delays, Endpoint, Happening, IdleTime, Losses,
     MOST_DELAYS, Message, NicPair, Shared,

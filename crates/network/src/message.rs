@@ -29,7 +29,8 @@ pub struct Message {
     pub to: Endpoint,
     /// The NICs that it leaves and comes by; `None` lets the platform choose. Within a host without meaning.
     pub nics: Option<NicPair>,
-    /// Index of its regime: among the platform's protocol regimes or, within a host, among those of its memory.
+    /// Index of its regime: among the platform's protocol regimes or, within a host, among those of its memory,
+    /// which name the level, too.
     pub regime: u8,
     /// True to report [`Happening::Sent`], too.
     pub notify_sent: bool,

@@ -20,7 +20,7 @@ enum Part {
     WayOut(u32, u16),
     WayIn(u32, u16),
     Copy(u32, u16),
-    Memory(u32),
+    Memory(u32, u32),
 }
 
 /// More than any bandwidth that is drawn \[B/s\].
@@ -62,10 +62,12 @@ impl Oracle<'_> {
     }
 
     fn copy(&self, message: &Message) -> Vec<(Part, f64)> {
-        let (from, memory) = (message.from, &self.hosts.memory.regimes[usize::from(message.regime)]);
+        let (from, all) = (message.from, &self.hosts.memory);
+        let memory = &all.regimes[usize::from(message.regime)];
+        let group = all.group_of(message.regime, from.process);
         vec![
             (Part::Copy(from.host.0, from.process), memory.bandwidth.0 as f64),
-            (Part::Memory(from.host.0), memory.total_bandwidth.0 as f64),
+            (Part::Memory(from.host.0, group), memory.total_bandwidth.0 as f64),
         ]
     }
 
@@ -302,13 +304,22 @@ fn any_hosts(processes: u16, regimes: usize) -> impl Strategy<Value = HostParame
     let copies = (any_bandwidth(), any_rate()).prop_map(|(bandwidth, total_bandwidth)| {
         Memory::uniform(Duration(0), bandwidth, total_bandwidth).regimes[0]
     });
-    let each = (prop::collection::vec(regime, regimes), prop::collection::vec(copies, regimes), packet);
-    each.prop_map(move |(regimes, copies, (payload, wire))| HostParameters {
-        regimes,
-        memory: Memory { regimes: copies },
-        packet_payload: Bytes(payload),
-        packet_wire: Bytes(wire),
-        ..common::transparent(processes)
+    // With and without a level inside the host.
+    let copies = (prop::collection::vec(copies, 2 * regimes), any::<bool>());
+    let each = (prop::collection::vec(regime, regimes), copies, packet);
+    each.prop_map(move |(of_network, (mut copies, has_level), (payload, wire))| {
+        let inside = copies.split_off(regimes);
+        let mut memory = Memory::new(copies);
+        if has_level {
+            memory.add_level("pair".to_string(), (0..processes).map(|slot| slot / 2).collect(), inside);
+        }
+        HostParameters {
+            regimes: of_network,
+            memory,
+            packet_payload: Bytes(payload),
+            packet_wire: Bytes(wire),
+            ..common::transparent(processes)
+        }
     })
 }
 
@@ -337,6 +348,9 @@ fn check(
         let (at, from, to, size, regime) = *sending;
         let from = (from.0.index(senders.min(count)) as u32, from.1);
         let to = (to.0.index(count) as u32, to.1);
+        let inside =
+            hosts.memory.levels().first().filter(|level| from.0 == to.0 && level.holds(from.1, to.1));
+        let regime = if inside.is_some() { regime + hosts.regimes.len() as u8 } else { regime };
         (Time(at), Message { regime, ..common::message(from, to, size, number as u64) })
     };
     let messages: Vec<(Time, Message)> = sendings.iter().enumerate().map(message).collect();

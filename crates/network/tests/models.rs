@@ -18,6 +18,10 @@ use proptest::prelude::*;
 
 const ROUTERS: u32 = 6;
 const PROCESSES: u16 = 3;
+/// Groups of the processes of a host at the level inside it.
+const GROUPS: [u16; PROCESSES as usize] = [0, 0, 1];
+/// Regimes of messages between hosts, of those of the host's memory, and of those of the level.
+const REGIMES: u8 = 3;
 const RING: u32 = 7;
 
 /// A ring of routers with a chord, whose links differ.
@@ -45,15 +49,20 @@ fn hosts(nics: Nics) -> Arc<HostParameters> {
     let copies = |latency, bandwidth, total_bandwidth| {
         Memory::uniform(Duration(latency), Bandwidth(bandwidth), total_bandwidth).regimes[0]
     };
+    let mut memory = Memory::new(vec![
+        copies(90_000, 12_000_000_000, Bandwidth::INFINITE),
+        copies(150_000, 8_000_000_003, Bandwidth(30_000_000_011)),
+        copies(200_000, 5_000_000_001, Bandwidth(9_000_000_007)),
+    ]);
+    let in_cache = vec![
+        copies(20_000, 21_000_000_000, Bandwidth(40_000_000_003)),
+        copies(30_000, 19_000_000_000, Bandwidth(25_000_000_009)),
+        copies(40_000, 17_000_000_000, Bandwidth::INFINITE),
+    ];
+    memory.add_level("cache".to_string(), GROUPS.to_vec(), in_cache);
     Arc::new(HostParameters {
         processes: PROCESSES,
-        memory: Memory {
-            regimes: vec![
-                copies(90_000, 12_000_000_000, Bandwidth::INFINITE),
-                copies(150_000, 8_000_000_003, Bandwidth(30_000_000_011)),
-                copies(200_000, 5_000_000_001, Bandwidth(9_000_000_007)),
-            ],
-        },
+        memory,
         regimes: vec![
             regime(10_000, 630_000_000, Bandwidth::INFINITE),
             regime(20_000, 1_700_000_000, Bandwidth(900_000_000)),
@@ -69,8 +78,11 @@ fn hosts(nics: Nics) -> Arc<HostParameters> {
 fn any_message() -> impl Strategy<Value = (Time, Message)> {
     let end = || (0..2 * ROUTERS, 0..PROCESSES);
     let size = prop_oneof![Just(0u64), 1..64u64, 1..100_000u64, 1..30_000_000u64];
-    (0..3_000_000_000u64, end(), end(), size, 0..3u8, any::<bool>()).prop_map(
+    (0..3_000_000_000u64, end(), end(), size, 0..REGIMES, any::<bool>()).prop_map(
         |(at, from, to, size, regime, notify_sent)| {
+            let [one, other] = [from, to].map(|(_, process)| GROUPS[usize::from(process)]);
+            let in_level = from.0 == to.0 && one == other;
+            let regime = if in_level { regime + REGIMES } else { regime };
             (Time(at), Message { regime, notify_sent, ..common::message(from, to, size, 0) })
         },
     )
@@ -174,6 +186,9 @@ proptest! {
             common::renumber(message, number as u64);
             message.from.host.0 %= RING;
             message.to.host.0 %= RING;
+            let sizes = message.regime % REGIMES;
+            let ends = [message.from, message.to].map(|end| (end.host, GROUPS[usize::from(end.process)]));
+            message.regime = if ends[0] == ends[1] { sizes + REGIMES } else { sizes };
         }
         let mut shifted = messages.clone();
         for (_, message) in &mut shifted {
@@ -200,11 +215,11 @@ proptest! {
             }
             let times = common::run(&mut *model, &[(at, message)]);
             prop_assert_eq!(times[0].delivered.since(at), alone, "{}", name);
-            let regime = &hosts.regimes[usize::from(message.regime)];
             let by_hand = if message.from.host == message.to.host {
                 let memory = &hosts.memory.regimes[usize::from(message.regime)];
                 memory.latency + memory.bandwidth.transfer(message.size)
             } else {
+                let regime = &hosts.regimes[usize::from(message.regime)];
                 let idle = fabric.idle(message.from.host, message.to.host);
                 let path = idle.bandwidth.scaled(64.0 / 96.0);
                 let rate = path.min(regime.process_rate).min(regime.nic_rate);

@@ -166,7 +166,7 @@ impl Scenario {
         });
         HostParameters {
             processes: self.host.processes,
-            memory: Memory { regimes: memory.collect() },
+            memory: Memory::new(memory.collect()),
             regimes: regimes.collect(),
             nics: Nics {
                 count: self.host.nics,

@@ -4,6 +4,7 @@ mod blueprint;
 mod catalogue;
 pub mod config;
 pub mod feed;
+mod hardware_levels;
 mod host_names;
 pub mod jobs;
 mod memory;
@@ -20,6 +21,7 @@ pub mod trace;
 
 pub use catalogue::catalogue;
 pub use config::{InputError, PlacementChoice, Platform, PlatformSource};
+pub use hardware_levels::HardwareLevel;
 pub use prepare::{Prepared, prepare, prepare_share};
 pub use report::{Outcome, Report};
 pub use request::{RunRequest, Sources, Workload};

@@ -16,6 +16,7 @@ use workload::trace::Replay;
 use crate::blueprint::Blueprint;
 use crate::config::{self, Disk, InputError, Override, PlacementChoice, Platform};
 use crate::feed::{Feed, PlacedJob};
+use crate::hardware_levels::{HardwareLevel, hardware_levels};
 use crate::jobs::{self, Machine};
 use crate::memory::{self, Size};
 use crate::observe::{restored, saved};
@@ -255,9 +256,9 @@ impl Prepared {
         &self.title.host_of_rank
     }
 
-    /// Sockets of a host.
-    pub fn sockets(&self) -> u16 {
-        self.title.sockets
+    /// Levels inside hosts by which a program can split a communicator, from the outermost inwards.
+    pub fn hardware_levels(&self) -> Vec<HardwareLevel> {
+        hardware_levels(&self.blueprint.platform, &self.blueprint.placement)
     }
 
     /// Socket of each rank on its host.

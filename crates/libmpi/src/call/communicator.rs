@@ -19,8 +19,6 @@ pub use crate::objects::communicator::{Communicator, Created};
 
 /// The kind of hardware that a communicator can be split by: hosts.
 pub const HOST_RESOURCE: &[u8] = b"hopcast://host";
-/// The kind below it, where hosts have several.
-pub const SOCKET_RESOURCE: &[u8] = b"hopcast://socket";
 
 /// The communicator of a handle.
 pub fn find(me: &Process, comm: Comm) -> Answer<Rc<Communicator>> {

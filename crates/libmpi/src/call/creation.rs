@@ -13,7 +13,7 @@ use mpi::group::Group;
 use mpi::operation::{CommId, NewComm, Peer, Receive, Send, SendMode, Start, Tag, TagMatch, TwoGroups, Via};
 
 use super::collective::put_down;
-use super::communicator::{self, Communicator, HOST_RESOURCE, SOCKET_RESOURCE, find, find_inter, find_intra};
+use super::communicator::{self, Communicator, HOST_RESOURCE, find, find_inter, find_intra};
 use super::info::{self, Pairs};
 use super::request::Pending;
 use super::{attribute, error, group};
@@ -98,7 +98,7 @@ pub fn split(me: &Process, comm: Comm, colour: c_int, key: c_int, new: OutPtr<Co
     Ok(())
 }
 
-/// MPI_Comm_split_type: hosts, and where they have several, their sockets are the parts of the machine.
+/// MPI_Comm_split_type: hosts, and the groups of their levels, such as sockets, are the parts of the machine.
 pub fn split_type(
     me: &Process,
     comm: Comm,
@@ -116,23 +116,25 @@ pub fn split_type(
     let resource_type = wanted.get(b"mpi_hw_resource_type");
     let names_host =
         matches!(resource_type, Some(b"mpi_shared_memory")) || resource_type == Some(HOST_RESOURCE);
-    let (mut by_socket, mut resource_name) = (nobody.clone(), HOST_RESOURCE);
-    if me.shared.sockets > 1 {
-        by_socket = NewComm::Split { colour: Some(socket_of(me, me.rank)), key };
-    }
+    let levels = &me.shared.hardware_levels;
+    let by_level =
+        |level: &HardwareResource| NewComm::Split { colour: Some(level.part(me.rank).into()), key };
+    let mut resource_name = HOST_RESOURCE;
     let how = if kind == UNDEFINED {
         nobody
     } else if kind == shared {
         by_host
     } else if kind == unguided {
         let host = |member: u32| me.shared.host_of_rank[member as usize];
-        let own = (host(me.rank), socket_of(me, me.rank));
+        let is_larger = |part: &dyn Fn(u32) -> u32| {
+            old.group(me.rank).members().any(|member| part(member) != part(me.rank))
+        };
         // What is not smaller than the communicator is no part of it.
-        if old.group(me.rank).members().any(|member| host(member) != own.0) {
+        if is_larger(&host) {
             by_host
-        } else if old.group(me.rank).members().any(|member| socket_of(me, member) != own.1) {
-            resource_name = SOCKET_RESOURCE;
-            by_socket
+        } else if let Some(level) = levels.iter().find(|level| is_larger(&|member| level.part(member))) {
+            resource_name = &level.name;
+            by_level(level)
         } else {
             nobody
         }
@@ -141,8 +143,10 @@ pub fn split_type(
             Some(b"mpi://WORLD") if kind == resource => NewComm::Split { colour: Some(0), key },
             Some(b"mpi://SELF") if kind == resource => NewComm::Split { colour: Some(old.rank.into()), key },
             _ if names_host => by_host,
-            _ if resource_type == Some(SOCKET_RESOURCE) => by_socket,
-            _ => nobody,
+            _ => {
+                let named = levels.iter().find(|level| resource_type == Some(&level.name[..]));
+                named.map_or(nobody, by_level)
+            }
         }
     } else {
         return Err(Error::new(Class::ARG, format!("a way to split, not {kind}")).of(comm));
@@ -158,12 +162,6 @@ pub fn split_type(
     }
     new.set(made);
     Ok(())
-}
-
-/// The socket of a rank of the run, among those of all hosts.
-fn socket_of(me: &Process, rank: u32) -> i64 {
-    let (host, socket) = (me.shared.host_of_rank[rank as usize], me.shared.socket_of_rank[rank as usize]);
-    i64::from(host) * i64::from(me.shared.sockets) + i64::from(socket)
 }
 
 /// The ranks of a group's members in a communicator.

@@ -252,13 +252,11 @@ pub fn hints_of(me: &Process, object: Object) -> Info {
     keep(me, me.objects.look(object, |attached| attached.info.clone()).unwrap_or_default())
 }
 
-/// MPI_Get_hw_resource_info: every rank is on one host, and on one of its sockets, where it has several.
+/// MPI_Get_hw_resource_info: every rank is on one host, and in one group of each of its levels.
 pub fn get_hw_resource_info(me: &Process, info: OutPtr<Info>) -> Answer {
     let mut pairs = Pairs::default();
     pairs.set(super::communicator::HOST_RESOURCE, b"true");
-    if me.shared.sockets > 1 {
-        pairs.set(super::communicator::SOCKET_RESOURCE, b"true");
-    }
+    me.shared.hardware_levels.iter().for_each(|level| pairs.set(&level.name, b"true"));
     info.set(keep(me, pairs));
     Ok(())
 }

@@ -9,6 +9,7 @@ pub mod debugger;
 pub mod deferred_operations;
 pub mod fibers;
 pub mod guarded_copy;
+pub mod hardware;
 pub mod interpreter;
 pub mod interrupts;
 pub mod machine;

@@ -20,6 +20,7 @@ use super::computing::{Computing, Took};
 use super::debugger::Debugged;
 use super::deferred_operations::DeferredOperations;
 use super::fibers::{Fiber, Hub, Step};
+use super::hardware::HardwareResource;
 use super::interpreter;
 use super::place;
 use super::process_isolation::{Inside, Slot};
@@ -66,8 +67,8 @@ pub struct Shared {
     pub runs_ahead: bool,
     /// The host of each rank.
     pub host_of_rank: Vec<u32>,
-    /// Sockets of a host.
-    pub sockets: u16,
+    /// Levels inside hosts, from the outermost inwards.
+    pub hardware_levels: Vec<HardwareResource>,
     /// Socket of each rank on its host.
     pub socket_of_rank: Vec<u32>,
     /// Computing of the ranks.

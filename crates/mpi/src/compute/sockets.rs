@@ -37,6 +37,14 @@ impl Sockets {
         self.memory_bandwidth != Bandwidth::INFINITE
     }
 
+    /// Place of process slot `slot` in a row of all `slots` of the host, socket after socket, which have as many each.
+    pub fn position(&self, slot: u16, slots: u16) -> u16 {
+        match self.order {
+            SocketOrder::Cyclic => slot % self.count * (slots / self.count) + slot / self.count,
+            SocketOrder::Block => slot,
+        }
+    }
+
     /// The socket of process slot `slot`, on a host of `slots`.
     pub fn of_slot(&self, slot: u16, slots: u16) -> u16 {
         match self.order {
@@ -229,5 +237,8 @@ mod tests {
         let sockets = |order| (0..5).map(move |slot| of(order).of_slot(slot, 5)).collect::<Vec<_>>();
         assert_eq!(sockets(SocketOrder::Cyclic), [0, 1, 0, 1, 0]);
         assert_eq!(sockets(SocketOrder::Block), [0, 0, 0, 1, 1]);
+        let position = |order| (0..6).map(move |slot| of(order).position(slot, 6)).collect::<Vec<_>>();
+        assert_eq!(position(SocketOrder::Cyclic), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(position(SocketOrder::Block), [0, 1, 2, 3, 4, 5]);
     }
 }

@@ -268,9 +268,7 @@ impl World {
 
     /// The index of the regime of a message.
     fn regime_of(&self, message: &Message) -> u8 {
-        let host = &self.setup.host;
-        let together = message.from.host == message.to.host;
-        (if together { host.memory.regime_of(message.size) } else { host.regime_of(message.size) }) as u8
+        self.setup.host.regime_between(message.from, message.to, message.size)
     }
 
     /// Course of the handshake of `outgoing` of `rank` whose answer is `clear`, if its data is handed over at `at`.

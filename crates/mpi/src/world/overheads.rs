@@ -49,25 +49,29 @@ impl World {
         self.spend(rank, size, found)
     }
 
-    /// The time for `purpose`: that of the regime of copies where the ranks are together and it says one, else that
-    /// of the regime between hosts.
+    /// The time for `purpose`: where the ranks are together that of the regime of copies at their level, or of the host
+    /// itself, if one of them says it; else that of the regime between hosts.
     #[inline(always)]
     fn find(&self, one: Rank, other: Rank, size: Bytes, purpose: Purpose) -> Option<Found> {
         let host = &self.setup.host;
         if self.are_together(one, other) {
-            let regime = host.memory.regime_of(size);
-            let memory = &host.memory.regimes[regime];
-            let own = match purpose {
-                Purpose::Send => memory.send_overhead,
-                Purpose::Isend => memory.isend_overhead,
-                Purpose::Receive => memory.receive_overhead,
-                Purpose::Latency => unreachable!("no CPU time"),
-            };
-            if let Some(time) = own {
-                return Some(Found { time, purpose, in_memory: true, regime });
-            }
-            if purpose == Purpose::Isend && memory.send_overhead.is_some() {
-                return None;
+            let [one, other] = [one, other].map(|rank| self.setup.placement[rank.0 as usize].process);
+            let at_level = host.memory.regime_between(one, other, size);
+            let of_host = host.memory.regime_of(size);
+            for regime in [at_level, of_host] {
+                let memory = &host.memory.regimes[regime];
+                let own = match purpose {
+                    Purpose::Send => memory.send_overhead,
+                    Purpose::Isend => memory.isend_overhead,
+                    Purpose::Receive => memory.receive_overhead,
+                    Purpose::Latency => unreachable!("no CPU time"),
+                };
+                if let Some(time) = own {
+                    return Some(Found { time, purpose, in_memory: true, regime });
+                }
+                if purpose == Purpose::Isend && memory.send_overhead.is_some() {
+                    return None;
+                }
             }
         }
         let regime = host.regime_of(size);

@@ -320,10 +320,9 @@ impl World {
         let number = *next;
         *next = number.wrapping_add(1);
         let [from, to] = [ends.source, ends.dest].map(|rank| self.setup.placement[rank.0 as usize]);
-        let host = &self.setup.host;
-        let regime = if from.host == to.host { host.memory.regime_of(size) } else { host.regime_of(size) };
+        let regime = self.setup.host.regime_between(from, to, size);
         let (key, cargo) = (Key::of_message(number, ends.source.0), content.pack(ends));
-        Message { from, to, nics: None, regime: regime as u8, notify_sent, size, key, cargo }
+        Message { from, to, nics: None, regime, notify_sent, size, key, cargo }
     }
 
     /// Time of a rank's copy of `bytes`; zero if it does not copy.

@@ -8,7 +8,7 @@
 //! there are. A link's bandwidth is that of the wire; headers take their part of it, so the payload
 //! runs at `bandwidth · packet_payload / packet_wire`. Between processes of one host,
 //! `T(n) = memory latency + n / min(memory bandwidth, total memory bandwidth)`, with those of the memory's
-//! regime for n.
+//! regime for n at the innermost level of the host that holds both processes.
 
 use std::sync::Arc;
 
@@ -94,6 +94,14 @@ impl Alone {
     /// Memory regime of `message`, which stays within its host.
     pub fn memory(&self, message: &Message) -> &MemoryRegime {
         &self.hosts.memory.regimes[usize::from(message.regime)]
+    }
+
+    /// Number of the memory that `message`, which stays within its host, shares with others, among those of all hosts.
+    #[inline]
+    pub fn shared_memory(&self, message: &Message) -> usize {
+        let memory = &self.hosts.memory;
+        let group = memory.group_of(message.regime, message.from.process);
+        (message.from.host.0 * memory.groups() + group) as usize
     }
 
     /// The place of a NIC among all.

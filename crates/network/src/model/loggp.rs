@@ -10,7 +10,8 @@
 //! with g the hosts' `nic_gap`, D the set-up of their NICs, `1/G = min(R_C, R_N, bandwidth of the path)` and L the latency of path
 //! and regime. The overhead o is time of the processor and is spent above the network. The receiving
 //! NIC takes messages in the order in which their last bytes would be there. Copies between processes
-//! of one host share a memory bus in the same way: each takes it for `n / total bandwidth`.
+//! of one host share a memory bus in the same way: each takes it for `n / total bandwidth`. Each group of a level of the
+//! host has a bus of its own.
 //!
 //! Assumes that the fabric is never the limit. A message costs one event unless it waits at its receiver.
 //!
@@ -35,7 +36,7 @@ pub struct LogGP {
     chooser: Chooser,
     /// The state of each NIC.
     stations: Vec<Station>,
-    /// Time at which the memory of each host is free.
+    /// Time at which each memory of each host is free.
     memories: Vec<Time>,
     flight: InFlight<()>,
 }
@@ -60,7 +61,7 @@ impl LogGP {
         let count = fabric.topology.hosts();
         let stations = vec![Station::default(); count as usize * usize::from(hosts.nics.count)];
         let chooser = Chooser::new(hosts.nics, count);
-        let memories = vec![Time::ZERO; count as usize];
+        let memories = vec![Time::ZERO; (count * hosts.memory.groups()) as usize];
         let alone = Alone::new(fabric, hosts);
         let flight = InFlight::new(part.clone(), alone.lookahead(part));
         LogGP { alone, chooser, stations, memories, flight }
@@ -79,7 +80,7 @@ impl LogGP {
         let path = self.alone.copy(message);
         let idle = path.idle(message.size);
         let bus = self.alone.memory(message).total_bandwidth.transfer(message.size);
-        let free = &mut self.memories[message.from.host.0 as usize];
+        let free = &mut self.memories[self.alone.shared_memory(message)];
         let begin = now.max(*free);
         *free = begin + bus;
         let sent = begin + idle.transfer;

@@ -15,7 +15,8 @@
 //!
 //! where R_C and R_N are those of each message's regime. The NIC and its link are one: R_N is the narrower of the
 //! regime's `nic_rate` and the link's bandwidth for payload. c_i is at most the bandwidth of the path. Copies between
-//! processes of one host share its memory by the same law: c = bandwidth, R_N = total bandwidth.
+//! processes of one host share its memory by the same law: c = bandwidth, R_N = total bandwidth. Where a host has levels,
+//! the copies of each group of a level share that group's.
 //!
 //! Each NIC of a host is such a station by itself: k is the number of processes that send over it, and a process sends
 //! one message after the other over each, to whatever partners, since the formula knows no other order. The set-up of a
@@ -221,33 +222,24 @@ impl MaxRate {
         let (rates, flight) = (self.rates.of(station / (nics + 1)), &mut self.flight);
         let kind =
             |index: u32, flight: &InFlight<Transfer>| rates.kind(&flight.get(index).message, of_memory);
-        let mut weight = 0;
         for index in &self.active {
             let kind = kind(*index, flight);
             let state = &mut flight.get_mut(*index).state;
             state.rate = rates.process(kind, count).min(state.limit);
-            weight += rates.weight(kind).0;
         }
-        // Whoever cannot use the even share leaves the rest to the others.
-        self.active.sort_unstable_by_key(|index| flight.get(*index).state.rate);
-        let mut capacity = rates.reference(of_memory).0;
-        let mut level = Rate::INFINITE;
-        let mut next = Duration(u64::MAX);
-        for index in &self.active {
-            let own = rates.weight(kind(*index, flight));
-            let state = &mut flight.get_mut(*index).state;
-            if own.0 > 0 && level == Rate::INFINITE {
-                let share = fair_share(capacity, weight);
-                if share < state.rate {
-                    level = share;
-                }
-                capacity -= own.takes(state.rate).min(capacity);
-                weight -= own.0;
-            }
-            if own.0 > 0 {
-                state.rate = state.rate.min(level);
-            }
-            next = next.min(state.left.time(state.rate));
+        let memory = &self.alone.hosts.memory;
+        let group = |index: u32, flight: &InFlight<Transfer>| {
+            let message = &flight.get(index).message;
+            if of_memory { memory.group_of(message.regime, message.from.process) } else { 0 }
+        };
+        self.active.sort_unstable_by_key(|index| (group(*index, flight), flight.get(*index).state.rate));
+        let (mut next, mut rest) = (Duration(u64::MAX), &self.active[..]);
+        while let Some(first) = rest.first() {
+            let own = group(*first, flight);
+            let end = rest.partition_point(|index| group(*index, flight) == own);
+            let (sharing, others) = rest.split_at(end);
+            next = next.min(share_evenly(rates, sharing, kind, flight));
+            rest = others;
         }
         self.wake_at(now + next, station, queue);
     }
@@ -263,6 +255,37 @@ impl MaxRate {
         let host = HostId((station / (usize::from(self.alone.hosts.nics.count) + 1)) as u32);
         queue.push(at, owner(host), token(Step::Drained, station as u32, state.version));
     }
+}
+
+/// Shares a NIC, or the memory of a group, among the messages `sharing`, by ascending rate of their paths. Gives the time to
+/// the next end.
+fn share_evenly(
+    rates: &ProcessRates,
+    sharing: &[u32],
+    kind: impl Fn(u32, &InFlight<Transfer>) -> usize,
+    flight: &mut InFlight<Transfer>,
+) -> Duration {
+    let mut capacity = rates.reference(kind(sharing[0], flight)).0;
+    let mut weight: u64 = sharing.iter().map(|index| rates.weight(kind(*index, flight)).0).sum();
+    let (mut level, mut next) = (Rate::INFINITE, Duration(u64::MAX));
+    // Whoever cannot use the even share leaves the rest to the others.
+    for index in sharing {
+        let own = rates.weight(kind(*index, flight));
+        let state = &mut flight.get_mut(*index).state;
+        if own.0 > 0 && level == Rate::INFINITE {
+            let share = fair_share(capacity, weight);
+            if share < state.rate {
+                level = share;
+            }
+            capacity -= own.takes(state.rate).min(capacity);
+            weight -= own.0;
+        }
+        if own.0 > 0 {
+            state.rate = state.rate.min(level);
+        }
+        next = next.min(state.left.time(state.rate));
+    }
+    next
 }
 
 /// Rates of all hosts. Most platforms have one kind of NIC; the hosts of a graph may have links of several bandwidths.

@@ -4,6 +4,7 @@ use engine::Bandwidth;
 
 use super::rate::{Rate, Weight};
 use crate::HostParameters;
+use crate::memory::SharedMemory;
 use crate::message::Message;
 
 /// Rates by kind of transfer: one for each regime, then one for each regime of copies in memory.
@@ -17,8 +18,8 @@ pub(super) struct ProcessRates {
     weight: Vec<Weight>,
     /// Number of kinds that are no copies.
     regimes: usize,
-    /// The smallest R_N of a regime, and the smallest total bandwidth of the memory.
-    reference: [Rate; 2],
+    /// By kind: the smallest R_N of a regime, or the smallest total bandwidth of the memory of that level.
+    reference: Vec<Rate>,
 }
 
 impl ProcessRates {
@@ -33,15 +34,19 @@ impl ProcessRates {
             .collect();
         let copies = &hosts.memory.regimes;
         process.extend(copies.iter().flat_map(|copy| each_of(copy.bandwidth, 0.0, processes)));
-        let nics: Vec<Rate> =
+        let mut nic: Vec<Rate> =
             hosts.regimes.iter().map(|regime| Rate::of(regime.nic_rate.min(link))).collect();
-        let totals: Vec<Rate> = copies.iter().map(|copy| Rate::of(copy.total_bandwidth)).collect();
-        let reference = [&nics, &totals].map(|rates| *rates.iter().min().expect("there is a regime"));
-        let weights = [&nics, &totals].into_iter().zip(reference);
-        let weight =
-            weights.flat_map(|(rates, slowest)| rates.iter().map(move |rate| Weight::of(slowest, *rate)));
-        let weight = weight.collect();
-        let (regimes, nic) = (nics.len(), [nics, totals].concat());
+        let regimes = nic.len();
+        nic.extend(copies.iter().map(|copy| Rate::of(copy.total_bandwidth)));
+        let of_level = |kind: SharedMemory| regimes + kind.regimes.start..regimes + kind.regimes.end;
+        let together = std::iter::once(0..regimes).chain(hosts.memory.shared().map(of_level));
+        let reference: Vec<Rate> = together
+            .flat_map(|kinds| {
+                let slowest = *nic[kinds.clone()].iter().min().expect("there is a regime");
+                kinds.map(move |_| slowest)
+            })
+            .collect();
+        let weight = reference.iter().zip(&nic).map(|(slowest, rate)| Weight::of(*slowest, *rate)).collect();
         ProcessRates { processes, process, nic, weight, regimes, reference }
     }
 
@@ -65,9 +70,9 @@ impl ProcessRates {
         self.weight[kind]
     }
 
-    /// Rate that transfers of weight one share.
-    pub fn reference(&self, of_memory: bool) -> Rate {
-        self.reference[usize::from(of_memory)]
+    /// Rate that transfers of weight one share, at the NIC or memory of this kind.
+    pub fn reference(&self, kind: usize) -> Rate {
+        self.reference[kind]
     }
 }
 

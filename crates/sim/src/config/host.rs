@@ -4,9 +4,10 @@ use engine::registry::{Kind, Parameter, names};
 use engine::{Bandwidth, Bytes};
 use mpi::compute::SocketOrder;
 use network::topology::{ATTACHMENTS, planes};
-use network::{HostParameters, Memory, MemoryRegime, NicChoice, NicOrder, Nics, Regime};
+use network::{HostParameters, NicChoice, NicOrder, Nics, Regime};
 
 use super::error::InputError;
+use super::memory::memory;
 use super::message_noise::{ISEND_MODES, LATENCY_MODES, RECEIVE_MODES, SEND_MODES};
 use super::read::Checked;
 use super::sections::{optional, required};
@@ -46,7 +47,7 @@ pub(super) const HOST: &[Parameter] = &[
         Kind::Integer(1, 1024),
         "1",
         "Sockets of a host (NUMA nodes, where each has memory of its own), with as many process slots each; for \
-         `compute.socket_memory_bandwidth`",
+         `compute.socket_memory_bandwidth` and `host.levels`",
     ),
     optional(
         "socket_order",
@@ -55,73 +56,6 @@ pub(super) const HOST: &[Parameter] = &[
         "Sockets of the process slots: in turns, as Slurm (block:cyclic) and Open MPI (by package) bind processes by \
          default, or the first socket filled first",
     ),
-];
-
-pub(super) const MEMORY: &[Parameter] = &[
-    required("latency", Kind::Time, "Between two processes of a host, from store to load"),
-    required("bandwidth", Kind::Bandwidth, "Bandwidth of one copy between two processes of a host"),
-    optional(
-        "total_bandwidth",
-        Kind::Bandwidth,
-        "infinite",
-        "Bandwidth of all copies between processes of a host together",
-    ),
-    optional(
-        "send_overhead",
-        Kind::LinearTime,
-        "",
-        "Time of the sending process for each message within a host. Default: that of mpi.regimes",
-    ),
-    optional(
-        "isend_overhead",
-        Kind::LinearTime,
-        "",
-        "Time of a call within a host that begins to send and returns. Default: send_overhead here, else that of mpi.regimes",
-    ),
-    optional(
-        "receive_overhead",
-        Kind::LinearTime,
-        "",
-        "Time of the receiving process for each message within a host. Default: that of mpi.regimes",
-    ),
-    SEND_MODES,
-    ISEND_MODES,
-    RECEIVE_MODES,
-    LATENCY_MODES,
-];
-
-pub(super) const MEMORY_REGIMES: &[Parameter] = &[
-    required("up_to", Kind::Size, "Longest message of the regime"),
-    required("bandwidth", Kind::Bandwidth, "Bandwidth of one message of the regime, as in host.memory"),
-    optional("latency", Kind::Time, "", "Latency of messages of the regime. Default: that of host.memory"),
-    optional(
-        "total_bandwidth",
-        Kind::Bandwidth,
-        "",
-        "Bandwidth of all messages of the regime within a host together. Default: that of host.memory",
-    ),
-    optional(
-        "send_overhead",
-        Kind::LinearTime,
-        "",
-        "Time of the sending process. Default: that of host.memory",
-    ),
-    optional(
-        "isend_overhead",
-        Kind::LinearTime,
-        "",
-        "Time of a call that begins to send and returns. Default: that of host.memory",
-    ),
-    optional(
-        "receive_overhead",
-        Kind::LinearTime,
-        "",
-        "Time of the receiving process. Default: that of host.memory",
-    ),
-    SEND_MODES,
-    ISEND_MODES,
-    RECEIVE_MODES,
-    LATENCY_MODES,
 ];
 
 const ATTACHMENT_NAMES: [&str; ATTACHMENTS.len()] = names(ATTACHMENTS);
@@ -236,7 +170,7 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
         let found = sections_read.iter().find(|checked| checked.name == name);
         found.expect("read, or filled with its defaults")
     };
-    let (host, memory, nic, link) = (of("host"), of("host.memory"), of("nic"), of("link"));
+    let (host, nic, link) = (of("host"), of("nic"), of("link"));
     let packet_payload = link.arguments.size("packet_payload").expect("has a default");
     let packet_wire = link.arguments.size("packet_wire").unwrap_or(packet_payload);
     if packet_wire < packet_payload {
@@ -245,7 +179,7 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
     }
     Ok(HostParameters {
         processes: host.arguments.integer("processes").expect("required") as u16,
-        memory: memory_regimes(memory, sections_read)?,
+        memory: memory(host, sections_read)?,
         regimes: regimes(sections_read)?,
         nics: Nics {
             count: nic.arguments.integer("count").expect("has a default") as u8,
@@ -263,39 +197,6 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
 /// Bandwidth of a key that is required or has a default.
 fn rate(checked: &Checked, key: &str) -> Bandwidth {
     checked.arguments.bandwidth(key).expect("required, or with a default")
-}
-
-/// `[[host.memory.regimes]]` in order of size; the section `memory` itself is the last regime.
-fn memory_regimes(memory: &Checked, read: &[Checked]) -> Result<Memory, InputError> {
-    let latency = memory.arguments.time("latency").expect("required");
-    let mut all = Memory::uniform(latency, rate(memory, "bandwidth"), rate(memory, "total_bandwidth"));
-    let own = |checked: &Checked, key| checked.arguments.linear_time(key);
-    let last = &mut all.regimes[0];
-    last.send_overhead = own(memory, "send_overhead");
-    last.isend_overhead = own(memory, "isend_overhead");
-    last.receive_overhead = own(memory, "receive_overhead");
-    let longest = all.regimes[0];
-    for (index, checked) in read.iter().filter(|checked| checked.name == "host.memory.regimes").enumerate() {
-        let arguments = &checked.arguments;
-        let up_to = arguments.size("up_to").expect("required");
-        if index > 0 && up_to <= all.regimes[index - 1].up_to {
-            return Err(checked.error("up_to", "regimes must be in order of size"));
-        }
-        if index == 255 {
-            return Err(checked.error("up_to", "there are at most 255 regimes"));
-        }
-        let regime = MemoryRegime {
-            up_to,
-            latency: arguments.time("latency").unwrap_or(longest.latency),
-            bandwidth: rate(checked, "bandwidth"),
-            total_bandwidth: arguments.bandwidth("total_bandwidth").unwrap_or(longest.total_bandwidth),
-            send_overhead: own(checked, "send_overhead").or(longest.send_overhead),
-            isend_overhead: own(checked, "isend_overhead").or(longest.isend_overhead),
-            receive_overhead: own(checked, "receive_overhead").or(longest.receive_overhead),
-        };
-        all.regimes.insert(index, regime);
-    }
-    Ok(all)
 }
 
 /// `[[mpi.regimes]]` in order of size, the last without limit; without any, one regime without cost.

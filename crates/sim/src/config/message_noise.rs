@@ -1,10 +1,11 @@
-//! Modes of `[[mpi.regimes]]` and `[host.memory]`: the noise of messages.
+//! Modes of `[[mpi.regimes]]`, `[host.memory]` and `[[host.levels]]`: the noise of messages.
 
 use engine::registry::{Kind, Mode, Parameter};
 use mpi::compute::formula::Formula;
 use mpi::message_noise::{MessageNoise, RegimeNoise, TimeMode, TimeModes};
 
 use super::error::InputError;
+use super::memory::{Costs, costs};
 use super::read::Checked;
 use super::sections::optional;
 
@@ -41,13 +42,21 @@ pub(super) const LATENCY_MODES: Parameter = optional(
 
 /// Noise of the messages that these sections describe, under the seed 0; `None` without any.
 pub(super) fn message_noise(read: &[Checked]) -> Result<Option<MessageNoise>, InputError> {
-    let named = |name: &'static str| read.iter().filter(move |checked| checked.name == name);
-    let mut network = named("mpi.regimes").map(own).collect::<Result<Vec<_>, _>>()?;
+    let between_hosts = read.iter().filter(|checked| checked.name == "mpi.regimes");
+    let mut network = between_hosts.map(own).collect::<Result<Vec<_>, _>>()?;
     if network.is_empty() {
         network.push(RegimeNoise::default());
     }
-    let longest = named("host.memory").map(own).next().transpose()?.unwrap_or_default();
-    let shorter = named("host.memory.regimes").map(|regime| {
+    let memory = costs(read).iter().map(within_host).collect::<Result<Vec<_>, _>>()?.concat();
+    let noise = MessageNoise { seed: 0, network, memory };
+    let silent = noise.network.iter().chain(&noise.memory).all(RegimeNoise::is_none);
+    Ok((!silent).then_some(noise))
+}
+
+/// Noise of the copies of the host, or of one level of it, by regime.
+fn within_host(costs: &Costs) -> Result<Vec<RegimeNoise>, InputError> {
+    let longest = own(costs.longest)?;
+    let shorter = costs.shorter.iter().map(|regime| {
         let mut noise = own(regime)?;
         let names = |time: &str| regime.written.contains_key(time);
         let inherit = |modes: &mut Option<TimeModes>, time: &str, longest: &Option<TimeModes>| {
@@ -61,11 +70,9 @@ pub(super) fn message_noise(read: &[Checked]) -> Result<Option<MessageNoise>, In
         inherit(&mut noise.latency, "latency", &longest.latency);
         Ok(noise)
     });
-    let mut memory = shorter.collect::<Result<Vec<_>, InputError>>()?;
-    memory.push(longest);
-    let noise = MessageNoise { seed: 0, network, memory };
-    let silent = noise.network.iter().chain(&noise.memory).all(RegimeNoise::is_none);
-    Ok((!silent).then_some(noise))
+    let mut noise = shorter.collect::<Result<Vec<_>, InputError>>()?;
+    noise.push(longest);
+    Ok(noise)
 }
 
 /// Modes that a section names, each beside the time around which they are.

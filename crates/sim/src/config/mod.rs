@@ -13,6 +13,7 @@ mod functions;
 mod host;
 mod kernel_table;
 mod kernels;
+mod memory;
 mod message_noise;
 mod modes;
 mod mpi;

@@ -55,7 +55,7 @@ pub fn path(section: &str, key: &str) -> String {
 /// Sections of `root`, in the order of the table; the error lists all mistakes in any of them.
 pub fn read(root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
     let (mut read, mut errors) = (Vec::new(), Vec::new());
-    for section in sections() {
+    for section in sections().iter().filter(|section| entries_above(section).is_none()) {
         match read_section(section, root, files) {
             Ok(checked) => read.extend(checked),
             Err(error) => errors.push(error),
@@ -65,17 +65,22 @@ pub fn read(root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
     Ok(read)
 }
 
-/// Reads a section: each entry of a list, or the section itself, unless neither the file nor a default has it.
+/// Reads a section of the document, or of an entry of a list in it: each entry of a list, or the section itself, unless neither
+/// the file nor a default has it.
 fn read_section(section: &'static Section, root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
-    let read = match (&section.content, locate(root, &section.name)?) {
+    let name = match entries_above(section) {
+        None => &section.name[..],
+        Some(list) => &section.name[list.name.len() + 1..],
+    };
+    let read = match (&section.content, locate(root, name)?) {
         (Content::Repeated(parameters), Some(node)) => {
             let Item::List(nodes) = &node.item else {
                 return Err(node.key_at.error(format!("'{0}' is a list; write [[{0}]]", section.name)));
             };
-            let entries = nodes.iter().map(|node| keys(section, parameters, None, node, files));
+            let entries = nodes.iter().map(|node| entry(section, parameters, node, files));
             let (entries, wrong): (Vec<_>, Vec<_>) = entries.partition(Result::is_ok);
             InputError::all(wrong.into_iter().filter_map(Result::err).collect())?;
-            return Ok(entries.into_iter().flatten().collect());
+            return Ok(entries.into_iter().flatten().flatten().collect());
         }
         (Content::Repeated(_), None) => None,
         (Content::Keys(parameters), Some(node)) => Some(keys(section, parameters, None, node, files)?),
@@ -99,6 +104,37 @@ fn read_section(section: &'static Section, root: &Node, files: &Lookup) -> Resul
         },
     };
     Ok(read.into_iter().collect())
+}
+
+/// The list in whose entries a section lies, if it does.
+fn entries_above(section: &Section) -> Option<&'static Section> {
+    let (above, _) = section.name.rsplit_once('.')?;
+    sections().iter().find(|list| list.name == above && matches!(list.content, Content::Repeated(_)))
+}
+
+/// Reads an entry of a list, and behind it the sections that it has inside.
+fn entry(
+    section: &'static Section,
+    parameters: &'static [Parameter],
+    node: &Node,
+    files: &Lookup,
+) -> Result<Vec<Checked>, InputError> {
+    let (mut read, mut errors) = (Vec::new(), Vec::new());
+    match keys(section, parameters, None, node, files) {
+        Err(error) if !matches!(node.item, Item::Table(_)) => return Err(error),
+        Ok(checked) => read.push(checked),
+        Err(error) => errors.push(error),
+    }
+    let inside =
+        sections().iter().filter(|one| entries_above(one).is_some_and(|list| list.name == section.name));
+    for inner in inside {
+        match read_section(inner, node, files) {
+            Ok(checked) => read.extend(checked),
+            Err(error) => errors.push(error),
+        }
+    }
+    InputError::all(errors)?;
+    Ok(read)
 }
 
 /// Finds the table `name` of the document, if there is one.

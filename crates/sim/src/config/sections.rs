@@ -13,8 +13,9 @@ use super::compute::COMPUTE;
 use super::faults::{FAULTS, PLANNED};
 use super::file_system::FILE_SYSTEM;
 use super::functions::FUNCTIONS;
-use super::host::{HOST, LINK, MEMORY, MEMORY_REGIMES, NIC, REGIMES};
+use super::host::{HOST, LINK, NIC, REGIMES};
 use super::kernels::KERNELS;
+use super::memory::{LEVEL_REGIMES, LEVELS, MEMORY, MEMORY_REGIMES};
 use super::mpi::{MPI, collective_keys};
 use crate::placement::PLACEMENTS;
 
@@ -41,7 +42,7 @@ pub enum Content {
         /// Default of `kind`, as in [`Parameter::default`].
         default: Option<&'static str>,
     },
-    /// Any number of `[[section]]` with these keys each.
+    /// Any number of `[[section]]` with these keys each; each may have sections of its own inside.
     Repeated(&'static [Parameter]),
 }
 
@@ -165,6 +166,11 @@ pub fn sections() -> &'static [Section] {
         let functions = "Functions of MPI whose calls take a time of their own. Default: none";
         let caches = "Messages within a host of up to these sizes, such as those that fit into a cache; longer ones \
                       go by host.memory. Default: none";
+        let levels = "Levels inside a host, from the innermost outwards, such as cores with a cache in common, NUMA nodes and \
+                      sockets: messages between two processes of a host go by the innermost level whose group holds both, \
+                      and by host.memory where none does. Default: none";
+        let level_regimes = "Messages of the level above of up to these sizes; longer ones go by the level itself. \
+                             Default: none";
         let kernels = "Functions of compiled programs whose time a formula gives. Default: none";
         let checks = "Errors of the platform beside measurements of its machine, relative, by what was measured; every run says them";
         let planned = "Failures at given times. Default: none";
@@ -187,6 +193,11 @@ pub fn sections() -> &'static [Section] {
             Section {
                 content: Content::Repeated(MEMORY_REGIMES),
                 ..keys("host.memory.regimes", MEMORY_REGIMES, caches)
+            },
+            Section { content: Content::Repeated(LEVELS), ..keys("host.levels", LEVELS, levels) },
+            Section {
+                content: Content::Repeated(LEVEL_REGIMES),
+                ..keys("host.levels.regimes", LEVEL_REGIMES, level_regimes)
             },
             keys("nic", NIC, "Between a host and its router"),
             keys("network", network_keys(), "The network model"),
@@ -220,7 +231,7 @@ pub fn sections() -> &'static [Section] {
 pub fn below(name: &str) -> Vec<&'static str> {
     let inside = |section: &'static Section| match name {
         "" => Some(&section.name[..]).filter(|name| !name.is_empty() && !name.contains('.')),
-        _ => section.name.strip_prefix(name)?.strip_prefix('.'),
+        _ => section.name.strip_prefix(name)?.strip_prefix('.').filter(|name| !name.contains('.')),
     };
     sections().iter().filter_map(inside).collect()
 }

@@ -23,7 +23,7 @@ mod utilisation;
 use std::any::Any;
 use std::sync::Arc;
 
-use ::network::Endpoint;
+use ::network::{Endpoint, HostParameters};
 use engine::{Observer, Time};
 use mpi::Record;
 use serde::{Serialize, de::DeserializeOwned};
@@ -37,7 +37,7 @@ pub use faults::{FaultsReport, OutageReport, cut_off, faults};
 pub use latency::LatencyReport;
 pub use links::{LinkNames, Links};
 pub use network::{NetworkScope, NetworkViews, PacketView};
-pub use node_memory::{BusyMemory, NodeMemoryReport};
+pub use node_memory::{BusyMemory, LevelTraffic, NodeMemoryReport};
 pub use ranks::{RankTotals, Ranks};
 pub use statistics::StatisticsReport;
 pub use utilisation::Utilisation;
@@ -121,8 +121,9 @@ fn of_kind<V: View>(other: Box<dyn View>) -> V {
     *other.downcast().expect("domains have views of the same kinds")
 }
 
-/// Makes a view for ranks in these places, if the `Detail` includes it.
-pub type BuildView = fn(placement: &Arc<[Endpoint]>, detail: Detail) -> Option<Box<dyn View>>;
+/// Makes a view for ranks in these places, on hosts like `host`, if the `Detail` includes it.
+pub type BuildView =
+    fn(placement: &Arc<[Endpoint]>, host: &Arc<HostParameters>, detail: Detail) -> Option<Box<dyn View>>;
 
 /// Constructor of a view, by what it observes.
 #[derive(Clone, Copy)]
@@ -148,23 +149,23 @@ pub const OBSERVERS: &[Entry] = &[
     Entry {
         name: "matrix",
         summary: "messages and bytes from rank to rank (in bins beyond 1,024 ranks)",
-        build: Build::Ranks(|placement, detail| match detail {
+        build: Build::Ranks(|placement, _, detail| match detail {
             Detail::Screen => None,
             _ => Some(Box::new(matrix::Matrix::new(placement.len() as u32))),
         }),
     },
     Entry {
         name: "node-memory",
-        summary: "messages and bytes between ranks of one host, by host",
-        build: Build::Ranks(|placement, detail| match detail {
+        summary: "messages and bytes between ranks of one host, by host and level",
+        build: Build::Ranks(|placement, host, detail| match detail {
             Detail::Screen => None,
-            _ => Some(Box::new(node_memory::NodeMemory::new(placement))),
+            _ => Some(Box::new(node_memory::NodeMemory::new(placement, host))),
         }),
     },
     Entry {
         name: "collectives",
         summary: "which algorithm collectives took, by members and size",
-        build: Build::Ranks(|_, detail| match detail {
+        build: Build::Ranks(|_, _, detail| match detail {
             Detail::Screen => None,
             _ => Some(Box::new(algorithms::Algorithms::default())),
         }),
@@ -172,7 +173,7 @@ pub const OBSERVERS: &[Entry] = &[
     Entry {
         name: "message-latency",
         summary: "how long messages take, from the sender's call to the receiver's buffer",
-        build: Build::Ranks(|_, detail| match detail {
+        build: Build::Ranks(|_, _, detail| match detail {
             Detail::Screen => None,
             _ => Some(Box::new(latency::Latency::default())),
         }),
@@ -180,7 +181,7 @@ pub const OBSERVERS: &[Entry] = &[
     Entry {
         name: "call-records",
         summary: "every MPI call and message with begin, end and bytes, up to a limit",
-        build: Build::Ranks(|_, detail| match detail {
+        build: Build::Ranks(|_, _, detail| match detail {
             Detail::Records(limit) => Some(Box::new(records::Records::new(limit))),
             _ => None,
         }),
@@ -205,6 +206,7 @@ pub struct Views {
     /// Resources at which messages delayed each other.
     pub contention: Contention,
     placement: Arc<[Endpoint]>,
+    host: Arc<HostParameters>,
     detail: Detail,
     others: Vec<Box<dyn View>>,
     /// True if a view observes more than messages.
@@ -212,17 +214,17 @@ pub struct Views {
 }
 
 impl Views {
-    /// Views that `detail` includes, of ranks in these places.
-    pub fn new(placement: Arc<[Endpoint]>, detail: Detail) -> Views {
+    /// Views that `detail` includes, of ranks in these places, on hosts like `host`.
+    pub fn new(placement: Arc<[Endpoint]>, host: Arc<HostParameters>, detail: Detail) -> Views {
         let others = OBSERVERS.iter().filter_map(|entry| match entry.build {
-            Build::Ranks(build) => build(&placement, detail),
+            Build::Ranks(build) => build(&placement, &host, detail),
             Build::Packets(_) => None,
         });
         let others: Vec<Box<dyn View>> = others.collect();
         let observe_everything = others.iter().any(|view| view.interest() == Interest::Everything);
         let (ranks, calls) = (Ranks::new(&placement), Calls::new(placement.len() as u32, detail));
         let contention = Contention::default();
-        Views { ranks, calls, contention, placement, detail, others, observe_everything }
+        Views { ranks, calls, contention, placement, host, detail, others, observe_everything }
     }
 
     /// Parts of `report.json`.
@@ -245,7 +247,7 @@ impl Views {
 
     /// Restores views from the state that views of the same kinds in another process have saved.
     pub fn restored(&self, saved: &[Vec<u8>]) -> Views {
-        let mut views = Views::new(self.placement.clone(), self.detail);
+        let mut views = Views::new(self.placement.clone(), self.host.clone(), self.detail);
         views.ranks.restore(&saved[0]);
         views.calls.restore(&saved[1]);
         views.contention.restore(&saved[2]);

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A NIC and the link of its host are one, as in the models: its rate is the narrower of `nic.bandwidth` and the
-//! `nic_rate` of the regime of the mean message. A memory has the rate of all copies of a host together, for
-//! the mean message likewise. The path of a process to a NIC has `process_rate` of the process's mean message, and as
+//! `nic_rate` of the regime of the mean message. A memory has the rate of all copies of a host together, or
+//! of all of a level in one of its groups, for the mean message likewise. The path of a process to a NIC has `process_rate` of the process's mean message, and as
 //! many of them as a host has NICs; where further processes add another rate, it has its share of what all
 //! processes of the host get that send. Models that know of no links leave those of NICs and links at 0.
 
@@ -57,10 +57,10 @@ impl Utilisation {
                 fullest.links_class = Some(names.class(*link));
             }
         }
-        if let Some(busiest) = memory.busiest.first() {
+        for (busiest, kind) in memory.fullest.iter().zip(hosts.memory.shared()) {
             let mean = Bytes(busiest.bytes / busiest.messages.max(1));
-            let regime = &hosts.memory.regimes[hosts.memory.regime_of(mean)];
-            fullest.memory = share(busiest.bytes, rate(regime.total_bandwidth));
+            let regime = &hosts.memory.regimes[hosts.memory.regime_in(kind.regimes, mean)];
+            fullest.memory = fullest.memory.max(share(busiest.bytes, rate(regime.total_bandwidth)));
         }
         fullest
     }

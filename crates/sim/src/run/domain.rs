@@ -58,7 +58,7 @@ impl Domain {
         fabric: Arc<Fabric>,
         detail: Detail,
     ) -> Domain {
-        let views = Views::new(setup.placement.clone(), detail);
+        let views = Views::new(setup.placement.clone(), setup.host.clone(), detail);
         Domain {
             world: World::new(setup),
             lookahead: network.as_part().map_or(Duration(u64::MAX), |part| part.lookahead()),

@@ -15,7 +15,7 @@ pub struct HostLinks {
     pub ways_in: u32,
     /// Copies of the processes.
     pub copies: u32,
-    /// Memories that all copies share.
+    /// Memories that copies share: the host's own, and one for each group of each level.
     pub memories: u32,
 }
 
@@ -45,7 +45,10 @@ impl HostLinks {
             ways_out: if (1..=most).any(is_limit) { ways } else { 0 },
             ways_in: if is_limit(1) { ways } else { 0 },
             copies: if memory.iter().any(slow) { processes } else { 0 },
-            memories: u32::from(processes > 1 || !memory.iter().all(slow)),
+            memories: match hosts.memory.groups() {
+                1 => u32::from(processes > 1 || !memory.iter().all(slow)),
+                groups => groups,
+            },
         }
     }
 

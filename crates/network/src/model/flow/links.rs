@@ -7,6 +7,7 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 use super::classes::{Classes, UNIFORM, UNLIMITED};
 use super::host_links::{HostLinks, changes};
 use crate::interface::Report;
+use crate::memory::SharedMemory;
 use crate::message::Endpoint;
 use crate::message::LinkUse;
 use crate::model::alone::Alone;
@@ -103,7 +104,7 @@ pub(super) struct Links {
     under_way: Vec<Bytes>,
     processes: u32,
     nics: u32,
-    /// First numbers of: the processes' ways out, their ways in, their copies, the hosts' memories.
+    /// First numbers of: the processes' ways out, their ways in, their copies, the memories of hosts.
     out: Option<u32>,
     into: Option<u32>,
     copy: Option<u32>,
@@ -189,19 +190,31 @@ impl Links {
         }
     }
 
-    /// The processes' copies, and the memory that all copies of a host share.
+    /// The processes' copies, and the memories that they share.
     fn add_memory(&mut self, alone: &Alone, classes: &mut Classes, widest: Rate) {
         let (hosts, regimes) = (alone.fabric.topology.hosts(), &alone.hosts.memory.regimes);
         let copies: Vec<Rate> = regimes.iter().map(|regime| Rate::of(regime.bandwidth)).collect();
         let totals: Vec<Rate> = regimes.iter().map(|regime| Rate::of(regime.total_bandwidth)).collect();
+        // Copies of other levels never pass a memory, at whatever rate.
+        let at = |regime: usize, kind: &SharedMemory| match kind.regimes.contains(&regime) {
+            true => totals[regime],
+            false => totals[kind.regimes.start],
+        };
         let each = HostLinks::beside(&alone.hosts, widest);
         if each.copies > 0 {
             let (capacity, class) = by_regime(&copies, classes);
             self.copy = Some(self.add_hosts(hosts * each.copies, capacity, class));
         }
         if each.memories > 0 {
-            let (capacity, class) = by_regime(&totals, classes);
-            self.memory = Some(self.add_hosts(hosts * each.memories, capacity, class));
+            let mut one_host = Vec::with_capacity(each.memories as usize);
+            for kind in alone.hosts.memory.shared() {
+                let own: Vec<Rate> = (0..totals.len()).map(|regime| at(regime, &kind)).collect();
+                one_host.extend(std::iter::repeat_n(by_regime(&own, classes), kind.groups as usize));
+            }
+            self.memory = Some(self.all.len() as u32);
+            for _ in 0..hosts {
+                one_host.iter().for_each(|(capacity, class)| self.add(*capacity, *class));
+            }
         }
     }
 
@@ -218,10 +231,11 @@ impl Links {
 }
 
 impl Links {
-    /// The links of a copy from `process` of `host`.
-    pub fn memory_path(&self, host: HostId, process: u16, path: &mut Vec<LinkId>) {
-        path.extend(self.copy.map(|first| LinkId(first + host.0 * self.processes + u32::from(process))));
-        path.extend(self.memory.map(|first| LinkId(first + host.0)));
+    /// The links of a copy by `from` in `memory` among those of all hosts.
+    pub fn memory_path(&self, from: Endpoint, memory: u32, path: &mut Vec<LinkId>) {
+        let process = from.host.0 * self.processes + u32::from(from.process);
+        path.extend(self.copy.map(|first| LinkId(first + process)));
+        path.extend(self.memory.map(|first| LinkId(first + memory)));
     }
 
     /// The place of a NIC among all.

@@ -19,7 +19,7 @@
 //! A process has a path to each NIC of its host, and the set-up of a NIC is added to the latency.
 //! With four parameters, the ways out to a NIC over which k processes send carry `(R_Cb + (k−1) R_Ci) / k`.
 //! Links carry payload at `bandwidth · packet_payload / packet_wire`. Copies between processes of a
-//! host share its memory. Messages without content take the latency alone, and no share.
+//! host share its memory, or that of their group at their level. Messages without content take the latency alone, and no share.
 //!
 //! Messages of one pair of processes over the same NICs share a connection, and flow over it one after the other, in
 //! the order in which they were handed over: the k-th of equal messages that are handed over at once has flowed after
@@ -240,7 +240,8 @@ impl Flow {
         let links = &self.streams.links;
         if from.host == to.host {
             self.route.clear();
-            links.memory_path(from.host, from.process, &mut self.route);
+            let memory = self.alone.shared_memory(message) as u32;
+            links.memory_path(from, memory, &mut self.route);
             return Duration::ZERO;
         }
         let number = &mut self.sent[from.host.0 as usize];

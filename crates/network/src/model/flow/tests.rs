@@ -38,13 +38,13 @@ fn hosts(nic_rates: [u64; 2]) -> Arc<HostParameters> {
     };
     Arc::new(HostParameters {
         processes: 2,
-        memory: Memory {
-            regimes: [(5_000_000_000, 8_000_000_000), (9_000_000_000, 7_000_000_000)]
+        memory: Memory::new(
+            [(5_000_000_000, 8_000_000_000), (9_000_000_000, 7_000_000_000)]
                 .map(|(bandwidth, total)| {
                     Memory::uniform(Duration::ZERO, Bandwidth(bandwidth), Bandwidth(total)).regimes[0]
                 })
                 .to_vec(),
-        },
+        ),
         regimes: nic_rates.map(regime).to_vec(),
         nics: Nics::ONE,
         nic_gap: Duration::ZERO,

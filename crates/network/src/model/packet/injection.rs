@@ -14,13 +14,13 @@ use crate::topology::LinkId;
 impl Packet {
     /// A message within a host.
     pub(super) fn copy(&mut self, now: Time, message: &Message, queue: &mut Queue) {
-        let memory = *self.alone.memory(message);
-        let done = self.host_interface.copy(now, message.from, message.size, &memory);
+        let (costs, memory) = (*self.alone.memory(message), self.alone.shared_memory(message));
+        let done = self.host_interface.copy(now, message.from, message.size, (&costs, memory));
         let index = self.messages.insert_copy(now, message);
         if message.notify_sent {
             queue.push(done, owner(message.from.host), Step::Sent(index).token());
         }
-        queue.place(done + memory.latency, message.key, Step::Delivered(index).token());
+        queue.place(done + costs.latency, message.key, Step::Delivered(index).token());
     }
 
     /// A message to another host.

@@ -75,7 +75,7 @@ impl HostInterface {
             prepared: vec![Time::ZERO; by_nic(hosts.nics.setup > Duration::ZERO)],
             waiting: vec![0; by_nic(is_asked)],
             taken: if rated { vec![Time::ZERO; processes as usize] } else { Vec::new() },
-            memory: MemoryQueues::new(count as usize, slots as usize),
+            memory: MemoryQueues::new(count as usize, slots as usize, hosts.memory.groups() as usize),
             numbers: vec![MessageNumber(0); count as usize],
         }
     }
