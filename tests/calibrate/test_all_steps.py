@@ -77,7 +77,7 @@ def test_a_simulated_machine_comes_back(tmp_path: Path) -> None:
     sizes = [1, 100, 5000, 8000, 12_000, 25_000, 50_000, 200_000, 900_000]
     for within in (False, True):
         ours, theirs = (
-            ping_pong_s(name, sizes * 2, within_a_host=within).reshape(2, -1).mean(axis=0)
+            ping_pong_s(name, sizes * 2, partner=1 if within else None).reshape(2, -1).mean(axis=0)
             for name in (str(out / "again.toml"), "dahu")
         )
         assert ours == pytest.approx(theirs, rel=0.03)

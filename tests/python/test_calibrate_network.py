@@ -99,6 +99,45 @@ def test_a_campaign_within_a_host_becomes_its_memory(tmp_path: Path):
     assert "unmeasured" not in platform.read_text()
 
 
+def test_campaigns_of_levels_become_levels_and_are_met(tmp_path: Path):
+    """Three pairs of processes: with a cache in common, in one socket, and on different sockets."""
+    machine.write(tmp_path / "raw" / "network")
+    starts = {"cache": (8e-7, 6e-11), "socket": (1.2e-6, 8e-11), "far": (2.4e-6, 1.6e-10)}
+
+    def one_way(start: float, slope: float):
+        return lambda n: start + slope * n
+
+    near = {
+        name: machine.write(tmp_path / "raw" / name / "loopback", one_way=one_way(*law))
+        for name, law in starts.items()
+    }
+    platform = tmp_path / "m.toml"
+    known = [campaign.name for campaign in campaigns.read(tmp_path / "raw")]
+    names = {name: next(each for each in known if name in each) for name in starts}
+    fit = ("fit", tmp_path / "raw", "-o", platform, "--flop-rate", "1 Gflop/s", "--processes", 8)
+    limit = ("--memory-eager-limit", "1 TiB")
+    levels = ("--level", "cache", 2, names["cache"], "--level", "socket", 4, names["socket"])
+    calibrate(*fit, *limit, *levels, "--memory", names["far"])
+    for level, (name, other) in {
+        "cache": ("cache", "socket"),
+        "socket": ("socket", "far"),
+        "host": ("far", "cache"),
+    }.items():
+        checked = calibrate("check", platform, near[name], "--level", level)
+        assert float(checked.split("median ")[1].split(" %")[0]) < 1
+        wrong = calibrate("check", platform, near[other], "--level", level)
+        assert float(wrong.split("median ")[1].split(" %")[0]) > 10, "levels differ"
+    with pytest.raises(InputError, match="unknown level 'numa'; known: cache, socket, host"):
+        calibrate("check", platform, near["far"], "--level", "numa")
+    calibrate(*fit, *limit, *levels)
+    assert "far" in platform.read_text().split("[host.memory]")[1].split("\n")[0], "the one that is left"
+    wrong = ("--level", "socket", 4, names["socket"], "--level", "cache", 2, names["cache"])
+    with pytest.raises(InputError, match="levels are listed from the innermost outwards"):
+        calibrate(*fit, *limit, *wrong, "--memory", names["far"])
+    with pytest.raises(InputError, match="name their campaign with --memory"):
+        calibrate(*fit, *limit, *levels[:4])
+
+
 def test_a_handshake_within_a_host_that_takes_no_overheads_is_met(tmp_path: Path):
     """Start-up 800 ns, and 1.6 µs above the limit: two empty messages and nothing more, as in dahu's file."""
     machine.write(tmp_path / "raw" / "network")

@@ -213,7 +213,7 @@ def test_measurements_are_merged(tmp_path: Path):
 
     (campaign,) = sources.read([table])
     calls = campaign.calls["round_trip"]
-    rows = check(str(platform), by_size(calls.sizes, calls.seconds), [], within_a_host=False)
+    rows = check(str(platform), by_size(calls.sizes, calls.seconds), [])
     assert rows[-1].accuracy.worst < 0.01
     fitted = saved(tmp_path, platform.read_text(), "fitted.toml")
     again, _ = imported(tmp_path, network, fitted)

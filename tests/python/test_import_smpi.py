@@ -91,7 +91,7 @@ def test_a_ping_pong_takes_what_the_formula_says(tmp_path: Path):
 def test_the_factors_hold_within_a_host_too(tmp_path: Path):
     platform, _ = imported(tmp_path, xml(OPTIONS))
     expected = [formula_s(OPTIONS, size, 1e-7, 20e9) for size in SIZES]
-    assert ping_pong_s(str(platform), SIZES, within_a_host=True) / 2 == pytest.approx(expected, rel=1e-6)
+    assert ping_pong_s(str(platform), SIZES, partner=1) / 2 == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_loopback_may_have_factors_of_its_own(tmp_path: Path):
@@ -101,7 +101,7 @@ def test_a_loopback_may_have_factors_of_its_own(tmp_path: Path):
     }
     platform, _ = imported(tmp_path, xml(options))
     expected = [formula_s(options, size, 1e-7, 20e9, "loopback-") for size in SIZES]
-    assert ping_pong_s(str(platform), SIZES, within_a_host=True) / 2 == pytest.approx(expected, rel=1e-6)
+    assert ping_pong_s(str(platform), SIZES, partner=1) / 2 == pytest.approx(expected, rel=1e-6)
     expected = [formula_s(options, size, 1e-6, 10e9) for size in SIZES]
     assert ping_pong_s(str(platform), SIZES) / 2 == pytest.approx(expected, rel=1e-6)
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hopcast.calibrate.accuracy import Accuracy, accuracy
 from hopcast.calibrate.series import Series
+from hopcast.errors import InputError
+
+if TYPE_CHECKING:
+    import hopcast
 
 REPEATS = 50
 
@@ -24,14 +30,13 @@ class Row:
 
 
 def ping_pong_s(
-    platform: str, sizes: Sequence[float] | np.ndarray, *, within_a_host: bool = False
+    platform: str, sizes: Sequence[float] | np.ndarray, *, partner: int | None = None
 ) -> np.ndarray:
-    """Predicted round trips between two processes, of two hosts or of one, without the time of the clock.
+    """Predicted round trips between two processes, without the time of the clock.
 
+    partner: slot of the second process on the host of the first, which has slot 0. Default: both have a host each.
     On a platform with noise they are means.
     """
-    import hopcast
-
     repeats = _repeats(platform)
     lengths = [int(size) for size in sizes] * repeats
 
@@ -50,9 +55,39 @@ def ping_pong_s(
             times.append(comm.Wtime() - start - clock)
         return times
 
-    report = hopcast.run(platform, program, 2, ppn=2 if within_a_host else 1)
-    assert report.results is not None, "it is a rank function"
+    report = _run(platform, program, partner)
     return np.array(report.results[0]).reshape(repeats, -1).mean(axis=0)
+
+
+def _run(platform: str, program: Callable, partner: int | None) -> hopcast.Report:
+    """Runs `program` as two ranks: of two hosts, or in slots 0 and `partner` of one."""
+    import hopcast
+
+    placement = None if partner is None else ["0:0", f"0:{partner}"]
+    report = hopcast.run(platform, program, 2, ppn=1 if partner is None else None, placement=placement)
+    assert report.results is not None, "it is a rank function"
+    return report
+
+
+def partner_at(platform: str, level: str) -> int:
+    """Slot of a process that is together with slot 0 at this level of the platform's hosts, and at none inside it.
+
+    level: its name, or `host` for processes that no level holds.
+    """
+    from hopcast import core
+
+    host = tomllib.loads(core.platform_text(platform, (), True))["host"]
+    levels = {one["name"]: one["processes"] for one in host.get("levels", [])}
+    sizes = {**levels, "host": host["processes"]}
+    if level not in sizes:
+        raise InputError(f"--level: unknown level '{level}'; known: {', '.join(sizes)}")
+    before = [0, 1, *levels.values()][list(sizes).index(level) + 1]
+    if sizes[level] <= before:
+        raise InputError(f"--level {level}: its groups have no two processes that no other level holds")
+    if host["socket_order"] == "block":
+        return before
+    each = host["processes"] // host["sockets"]
+    return before % each * host["sockets"] + before // each
 
 
 def _repeats(platform: str) -> int:
@@ -63,15 +98,13 @@ def _repeats(platform: str) -> int:
 
 
 def calls_s(
-    platform: str, kind: str, sizes: Sequence[float] | np.ndarray, *, within_a_host: bool = False
+    platform: str, kind: str, sizes: Sequence[float] | np.ndarray, *, partner: int | None = None
 ) -> np.ndarray:
     """Predicted times of MPI_Send, MPI_Isend, or MPI_Recv of a message that has come, without the clock's.
 
     kind: send, isend or recv, measured as the program `network` does: a send answers a word of its partner,
     and a receive waits for as long as a message there and back takes before it begins.
     """
-    import hopcast
-
     repeats = _repeats(platform)
     lengths = [int(size) for size in sizes] * repeats
 
@@ -117,16 +150,15 @@ def calls_s(
             second(comm, nbytes)
         return []
 
-    report = hopcast.run(platform, program, 2, ppn=2 if within_a_host else 1)
-    assert report.results is not None, "it is a rank function"
+    report = _run(platform, program, partner)
     return np.array(report.results[0]).reshape(repeats, -1).mean(axis=0)
 
 
 def check(
-    platform: str, measured: Series, breakpoints: Sequence[float], *, within_a_host: bool = False
+    platform: str, measured: Series, breakpoints: Sequence[float], *, partner: int | None = None
 ) -> list[Row]:
     """Errors of the platform's round trips by regime, and over all sizes (the last row)."""
-    predicted = ping_pong_s(platform, measured.sizes, within_a_host=within_a_host)
+    predicted = ping_pong_s(platform, measured.sizes, partner=partner)
     return _by_regime(predicted, measured, breakpoints)
 
 
@@ -136,10 +168,10 @@ def check_calls(
     measured: Series,
     breakpoints: Sequence[float],
     *,
-    within_a_host: bool = False,
+    partner: int | None = None,
 ) -> list[Row]:
     """The same of the calls of a kind, whose times are above zero."""
-    predicted = calls_s(platform, kind, measured.sizes, within_a_host=within_a_host)
+    predicted = calls_s(platform, kind, measured.sizes, partner=partner)
     return _by_regime(predicted, measured, breakpoints)
 
 

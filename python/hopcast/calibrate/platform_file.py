@@ -67,6 +67,16 @@ class Machine:
     library: str = "openmpi"
 
 
+@dataclass(frozen=True)
+class Level:
+    """Messages between two processes of one group of a level inside hosts."""
+
+    name: str
+    processes: int
+    """Process slots of a group."""
+    fit: NetworkFit
+
+
 def costs(
     fit: NetworkFit, link_Bps: float | None = None, *, within_a_host: bool = False
 ) -> tuple[float, list[Cost]]:
@@ -117,16 +127,26 @@ def costs(
 
 
 def text(
-    fit: NetworkFit, machine: Machine, memory: NetworkFit | None = None, noise: Noise | None = None
+    fit: NetworkFit,
+    machine: Machine,
+    memory: NetworkFit | None = None,
+    noise: Noise | None = None,
+    levels: Sequence[Level] = (),
 ) -> str:
-    """The file, with modes of overheads where `noise` has them."""
+    """The file, with modes of overheads where `noise` has them, and levels inside hosts from the innermost outwards."""
     noise = noise or {}
     nominal = machine.bandwidth_Bps
     nic, laid_out = costs(fit, nominal)
     fastest = max(cost.rate_Bps for cost in laid_out)
     lines = [*_head(fit, machine), "", "[topology]", 'kind = "crossbar"', f"hosts = {machine.hosts}"]
     lines += ["", "[host]", f"processes = {machine.processes}"]
+    for level in levels:
+        if level.name == "socket" and machine.processes % level.processes == 0:
+            lines.append(f"sockets = {machine.processes // level.processes}    # groups of the level 'socket'")
+            lines.append('socket_order = "block"')
     lines += ["", *_memory(fit, memory, nic, laid_out, noise)]
+    for level in levels:
+        lines += ["", *_level(level, noise)]
     lines += ["", "[nic]"]
     if nominal is not None and nominal >= fastest:
         lines.append(f'bandwidth = "{_rate(nominal)}"    # nominal')
@@ -200,21 +220,27 @@ def _memory(
             f'bandwidth = "{_rate(laid_out[-1].rate_Bps)}"',
         ]
         return lines
+    return _copies("[host.memory]", "[[host.memory.regimes]]", [], memory, noise)
+
+
+def _level(level: Level, noise: Noise) -> list[str]:
+    keys = [f'name = "{level.name}"', f"processes = {level.processes}"]
+    return _copies("[[host.levels]]", "[[host.levels.regimes]]", keys, level.fit, noise)
+
+
+def _copies(
+    longest: str, shorter: str, keys: Sequence[str], memory: NetworkFit, noise: Noise
+) -> list[str]:
+    """The section `longest`, with these keys, and its regimes for shorter messages, of a fit within a host."""
     _, laid_out = costs(memory, within_a_host=True)
     pairs = list(zip(memory.regimes, laid_out, strict=True))
     lines = []
     for regime, cost in [pairs[-1], *pairs[:-1]]:
         line = regime.lines["one_way"]
         if regime.up_to is None:
-            lines.append(
-                f"[host.memory]    # campaign '{memory.campaign}'; longest regime: {regime.accuracy}"
-            )
+            lines += [f"{longest}    # campaign '{memory.campaign}'; longest regime: {regime.accuracy}", *keys]
         else:
-            lines += [
-                "",
-                f"[[host.memory.regimes]]    # {regime.accuracy}",
-                f'up_to = "{regime.up_to:.0f} B"',
-            ]
+            lines += ["", f"{shorter}    # {regime.accuracy}", f'up_to = "{regime.up_to:.0f} B"']
         lines += [
             f'latency = "{_time(cost.latency_s)}"    # of the line {_line(line)}',
             f'bandwidth = "{_rate(cost.rate_Bps)}"{_relative_error(line.slope, line.slope_error)}',

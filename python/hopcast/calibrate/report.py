@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,13 +81,19 @@ def write(
         raise InputError(f"{place}: cannot be written: {error.strerror}") from None
 
 
-def errors_held_back(fits: Sequence[tuple[Campaign, NetworkFit]]) -> dict[str, Accuracy]:
-    """Errors at every other size of a fit to the rest, between hosts and within one; none for few sizes."""
+def errors_held_back(
+    fits: Sequence[tuple[Campaign, NetworkFit]], levels: Mapping[str, str]
+) -> dict[str, Accuracy]:
+    """Errors at every other size of a fit to the rest, between hosts and within one; none for few sizes.
+
+    levels: names of the levels inside hosts that campaigns are of.
+    """
     errors = {}
     for campaign, _ in fits:
         series = pictures.one_way(campaign)
         if len(series.sizes) >= HELD_BACK_LEAST:
             place = " inside hosts" if campaign.within_a_host else ""
+            place = f" inside {levels[campaign.name]}" if campaign.name in levels else place
             errors[f"ping-pong{place}"] = held_back(series)[1]
     return errors
 

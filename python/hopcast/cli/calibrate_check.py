@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 @click.argument("platform")
 @click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--campaign", metavar="NAME", help="Campaign to take, where DATA hold several.")
-@click.option("--within-a-host", is_flag=True, help="Compare with processes of one host.")
+@click.option("--within-a-host", is_flag=True, help="Compare with processes of one host: slots 0 and 1.")
+@click.option(
+    "--level",
+    metavar="NAME",
+    help="Compare with processes of one host that are together at this level of it, or at none: host.",
+)
 @click.option("--breakpoints", default="", metavar="SIZES", help="Sizes at which the table is cut.")
 @click.option(
     "--record",
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
 def command(platform: str, data: tuple[Path, ...], **options) -> None:
     """Simulate the ping-pongs and calls of DATA on PLATFORM, and print their relative errors."""
     from hopcast.calibrate import accuracy_record, campaigns, machine, quantities, sources
-    from hopcast.calibrate.check import check, check_calls
+    from hopcast.calibrate.check import check, check_calls, partner_at
     from hopcast.calibrate.pictures import NAMES
     from hopcast.calibrate.series import by_size
 
@@ -45,9 +50,12 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
         raise InputError(f"campaign '{chosen.name}': no ping-pongs to compare with")
     calls = chosen.calls["round_trip"]
     cuts = quantities.sizes(options["breakpoints"], "--breakpoints") if options["breakpoints"] else []
-    within = options["within_a_host"]
+    level = options["level"]
+    partner = 1 if options["within_a_host"] else None
+    if level is not None:
+        partner = partner_at(platform, level)
     measured = by_size(calls.sizes, calls.seconds)
-    rows = check(platform, measured, cuts, within_a_host=within)
+    rows = check(platform, measured, cuts, partner=partner)
     click.echo(f"Ping-pongs of '{chosen.name}' beside {platform}: {len(measured.sizes)} sizes")
     _print_rows(rows if cuts else rows[-1:])
     errors = {"ping-pong": rows[-1].accuracy}
@@ -57,12 +65,13 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
             continue
         times = by_size(part.sizes, part.seconds)
         times = times.where(times.seconds > 0)
-        rows = check_calls(platform, kind, times, cuts, within_a_host=within)
+        rows = check_calls(platform, kind, times, cuts, partner=partner)
         click.echo(f"{name}: {len(times.sizes)} sizes")
         _print_rows(rows if cuts else rows[-1:])
         errors[name.split(" ")[0]] = rows[-1].accuracy
     if options["record"]:
-        named = {f"{what} inside hosts" if within else what: errors[what] for what in errors}
+        place = "" if partner is None else " inside hosts" if level in (None, "host") else f" inside {level}"
+        named = {f"{what}{place}": errors[what] for what in errors}
         note = f"campaign '{chosen.name}', simulated"
         accuracy_record.record(Path(platform), named, note, machine.day(data))
         click.echo(f"Recorded  {platform}")

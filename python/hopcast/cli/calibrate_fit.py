@@ -32,6 +32,15 @@ ONE_WAY = click.option("--one-way", is_flag=True, help="Ping-pongs of a table ar
     "--memory", metavar="NAME", help="Campaign within a host. Default: the one with loopback in its name."
 )
 @click.option(
+    "--level",
+    "levels",
+    nargs=3,
+    type=(str, click.IntRange(1), str),
+    multiple=True,
+    metavar="NAME PROCESSES CAMPAIGN",
+    help="Level inside hosts, from the innermost outwards: its name, processes of a group, and the campaign between two of one.",
+)
+@click.option(
     "--breakpoints",
     default="auto",
     show_default=True,
@@ -93,7 +102,12 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
     place = ", ".join(str(part) for part in data)
     chosen = campaigns.choose(found, options["campaign"], place)
-    within = _within_a_host(found, options["memory"], chosen, place)
+    levels = [(*level[:2], campaigns.choose(found, level[2], place)) for level in options.get("levels") or ()]
+    within = _within_a_host(found, options["memory"], [chosen, *(part for *_, part in levels)], place)
+    if levels and within is None:
+        raise InputError(
+            "--level: messages that no level holds were not measured: name their campaign with --memory"
+        )
     nominal = _bandwidth(chosen, options["link_bandwidth"])
     fitted = fit_campaign(chosen, **_limits(chosen, options), bandwidth_Bps=nominal)
     near = options["memory_eager_limit"]
@@ -112,19 +126,24 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     fits = [(chosen, fitted)]
     if within is not None and memory is not None:
         fits.append((within, memory))
+    fits += [(part, fit_campaign(part, eager_limit=near)) for *_, part in levels]
     varying = modes.find(fits) if options["noise"] or options["modes"] is not None else []
     noise = modes.noise(varying) if options["noise"] else {}
     told = [modes.with_means(*both, varying) for both in fits] if noise else [part for _, part in fits]
-    errors = report.errors_held_back(fits)
+    errors = report.errors_held_back(fits, {part.name: name for name, _, part in levels})
     load = (beside or {}).get("conditions", {}).get("background")
     known = accuracy_record.section(
         measured_machine.day(data), load, errors, "every other size, held back from a fit"
     )
-    text = platform_file.text(told[0], machine, told[1] if memory else None, noise)
+    inside = [
+        platform_file.Level(name, processes, part)
+        for (name, processes, _), part in zip(levels, told[len(told) - len(levels) :], strict=True)
+    ]
+    text = platform_file.text(told[0], machine, told[1] if memory else None, noise, inside)
     platform_output.write({out: f"{text}\n{known}"}, out)
     _show_fit(fitted, platform_file.costs(fitted, nominal)[1])
-    if memory is not None:
-        _show_fit(memory, platform_file.costs(memory, within_a_host=True)[1])
+    for _, part in fits[1:]:
+        _show_fit(part, platform_file.costs(part, within_a_host=True)[1])
     if options["residuals"] is not None:
         residuals.write(options["residuals"], fits)
         click.echo(f"Residuals  {options['residuals']}")
@@ -137,12 +156,13 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     click.echo(f"Report     {page}")
 
 
-def _within_a_host(found, name: str | None, chosen, place: str):
+def _within_a_host(found, name: str | None, taken, place: str):
+    """The campaign between any two processes of a host; none where several could be it."""
     from hopcast.calibrate import campaigns
 
     if name is not None:
         return campaigns.choose(found, name, place)
-    loops = [campaign for campaign in found if campaign.within_a_host and campaign is not chosen]
+    loops = [campaign for campaign in found if campaign.within_a_host and campaign not in taken]
     return loops[0] if len(loops) == 1 else None
 
 

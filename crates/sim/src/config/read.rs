@@ -227,12 +227,6 @@ fn not_a_section(section: &Section, node: &Node) -> InputError {
 
 /// Hint at the section of `key`, which `section` of this kind does not know.
 fn belongs(section: &Section, kind: Option<&str>, key: &str) -> Option<String> {
-    let is_inner = |one: &&Section| one.name.rsplit_once('.').is_some_and(|(_, name)| name == key);
-    match &sections().iter().filter(is_inner).map(header).collect::<Vec<_>>()[..] {
-        [] => {}
-        [one] => return Some(format!("it is the section {one}")),
-        several => return Some(format!("it is one of the sections {}", several.join(", "))),
-    }
     if let Content::Model { choices, .. } = &section.content {
         let has = |choice: &&Choice| {
             Some(choice.name) != kind && choice.parameters.iter().any(|parameter| parameter.name == key)
@@ -243,6 +237,12 @@ fn belongs(section: &Section, kind: Option<&str>, key: &str) -> Option<String> {
             [one] => return Some(format!("it is a key of kind {one}")),
             several => return Some(format!("it is a key of one of the kinds {}", several.join(", "))),
         }
+    }
+    let is_inner = |one: &&Section| one.name.rsplit_once('.').is_some_and(|(_, name)| name == key);
+    match &sections().iter().filter(is_inner).map(header).collect::<Vec<_>>()[..] {
+        [] => {}
+        [one] => return Some(format!("it is the section {one}")),
+        several => return Some(format!("it is one of the sections {}", several.join(", "))),
     }
     match &homes(key)[..] {
         [] => None,
