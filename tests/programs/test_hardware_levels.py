@@ -1,4 +1,4 @@
-"""Parts of the machine that a program may split a communicator by: hosts, and their sockets by name."""
+"""Parts of the machine that a program may split a communicator by: hosts, and their sockets and levels by name."""
 
 from __future__ import annotations
 
@@ -72,3 +72,31 @@ def test_hosts_are_split_by_sockets_and_sockets_by_nothing(tmp_path) -> None:
 def test_a_host_of_one_socket_has_no_smaller_part(tmp_path) -> None:
     expected = [f"{rank}: hopcast://host {rank % 8}/8 - 0/0 - 0/0 0" for rank in range(16)]
     assert printed(tmp_path) == expected
+
+
+LEVELS = """[
+    { name = "cache", processes = 2, latency = "100 ns", bandwidth = "20 GB/s" },
+    { name = "socket", processes = 4, latency = "200 ns", bandwidth = "10 GB/s" },
+]"""
+
+
+def test_levels_of_a_platform_are_parts_from_the_outermost_inwards(tmp_path) -> None:
+    """The source splits thrice: host, socket, cache. Slots are dealt to the sockets in turns: 0, 2, 4, 6 are on the first, of which
+    0 and 2 have a cache in common.
+    """
+    lines = printed(tmp_path, "--set", "host.sockets=2", "--set", f"host.levels={LEVELS}")
+    expected = [
+        f"{rank}: hopcast://host {rank % 8}/8 hopcast://socket {rank % 8 // 2}/4 "
+        f"hopcast://cache {rank % 4 // 2}/2 hopcast://socket {rank % 8 // 2}/4 1"
+        for rank in range(16)
+    ]
+    assert lines == expected
+
+
+def test_a_level_without_sockets_is_a_part_by_its_name(tmp_path) -> None:
+    levels = '[{ name = "numa", processes = 2, latency = "100 ns", bandwidth = "20 GB/s" }]'
+    # No program asks for it by name here, and there is no socket.
+    expected = [
+        f"{rank}: hopcast://host {rank % 8}/8 hopcast://numa {rank % 2}/2 - 0/0 - 0/0 0" for rank in range(16)
+    ]
+    assert printed(tmp_path, "--set", f"host.levels={levels}") == expected

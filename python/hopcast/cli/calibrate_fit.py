@@ -101,8 +101,10 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
 
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
     place = ", ".join(str(part) for part in data)
-    chosen = campaigns.choose(found, options["campaign"], place)
     levels = [(*level[:2], campaigns.choose(found, level[2], place)) for level in options.get("levels") or ()]
+    taken = {options["memory"], *(part.name for *_, part in levels)}
+    left = [campaign for campaign in found if campaign.name not in taken]
+    chosen = campaigns.choose(found if options["campaign"] else left or found, options["campaign"], place)
     within = _within_a_host(found, options["memory"], [chosen, *(part for *_, part in levels)], place)
     if levels and within is None:
         raise InputError(
