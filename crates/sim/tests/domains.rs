@@ -117,7 +117,7 @@ fn levels_inside_hosts_are_the_same_for_every_cut() {
         let all = sizes.into_iter().chain(levels.map(|levels| ("host.levels", levels)));
         Some(Overrides(all.map(|(key, value)| (key.to_string(), value.to_string())).collect()))
     };
-    for (model, bytes) in [("postal", "100 B"), ("max-rate", "100 KB"), ("loggp", "8 KB")] {
+    for (model, bytes) in [("postal", "1 KB"), ("max-rate", "100 KB"), ("loggp", "8 KB")] {
         let arguments = vec![("bytes".to_string(), bytes.to_string())];
         let workload = || Workload::pattern("alltoall".to_string(), arguments.clone());
         let with = |levels| RunRequest {

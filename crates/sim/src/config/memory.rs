@@ -77,6 +77,10 @@ pub(super) const MEMORY_REGIMES: &[Parameter] = &[
     LATENCY_MODES,
 ];
 
+pub(super) const LEVELS_SUMMARY: &str = "Levels inside a host, from the innermost outwards, such as cores with a cache in common, NUMA nodes and sockets: \
+     messages between two processes of a host go by the innermost level whose group holds both, and by host.memory where \
+     none does. Default: none";
+
 pub(super) const LEVELS: &[Parameter] = &[
     required(
         "name",
@@ -120,6 +124,9 @@ pub(super) const LEVELS: &[Parameter] = &[
     RECEIVE_MODES,
     LATENCY_MODES,
 ];
+
+pub(super) const LEVEL_REGIMES_SUMMARY: &str =
+    "Messages of the level above of up to these sizes; longer ones go by the level itself. Default: none";
 
 pub(super) const LEVEL_REGIMES: &[Parameter] = &[
     required("up_to", Kind::Size, "Longest message of the regime"),

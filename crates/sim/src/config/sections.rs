@@ -15,7 +15,7 @@ use super::file_system::FILE_SYSTEM;
 use super::functions::FUNCTIONS;
 use super::host::{HOST, LINK, NIC, REGIMES};
 use super::kernels::KERNELS;
-use super::memory::{LEVEL_REGIMES, LEVELS, MEMORY, MEMORY_REGIMES};
+use super::memory::{LEVEL_REGIMES, LEVEL_REGIMES_SUMMARY, LEVELS, LEVELS_SUMMARY, MEMORY, MEMORY_REGIMES};
 use super::mpi::{MPI, collective_keys};
 use crate::placement::PLACEMENTS;
 
@@ -166,11 +166,6 @@ pub fn sections() -> &'static [Section] {
         let functions = "Functions of MPI whose calls take a time of their own. Default: none";
         let caches = "Messages within a host of up to these sizes, such as those that fit into a cache; longer ones \
                       go by host.memory. Default: none";
-        let levels = "Levels inside a host, from the innermost outwards, such as cores with a cache in common, NUMA nodes and \
-                      sockets: messages between two processes of a host go by the innermost level whose group holds both, \
-                      and by host.memory where none does. Default: none";
-        let level_regimes = "Messages of the level above of up to these sizes; longer ones go by the level itself. \
-                             Default: none";
         let kernels = "Functions of compiled programs whose time a formula gives. Default: none";
         let checks = "Errors of the platform beside measurements of its machine, relative, by what was measured; every run says them";
         let planned = "Failures at given times. Default: none";
@@ -194,10 +189,10 @@ pub fn sections() -> &'static [Section] {
                 content: Content::Repeated(MEMORY_REGIMES),
                 ..keys("host.memory.regimes", MEMORY_REGIMES, caches)
             },
-            Section { content: Content::Repeated(LEVELS), ..keys("host.levels", LEVELS, levels) },
+            Section { content: Content::Repeated(LEVELS), ..keys("host.levels", LEVELS, LEVELS_SUMMARY) },
             Section {
                 content: Content::Repeated(LEVEL_REGIMES),
-                ..keys("host.levels.regimes", LEVEL_REGIMES, level_regimes)
+                ..keys("host.levels.regimes", LEVEL_REGIMES, LEVEL_REGIMES_SUMMARY)
             },
             keys("nic", NIC, "Between a host and its router"),
             keys("network", network_keys(), "The network model"),
