@@ -30,6 +30,17 @@ pub enum NetworkRecord<'a> {
         /// Bytes on the wire.
         size: Bytes,
     },
+    /// A packet crosses to the output buffer of its next link, where routers have such buffers.
+    Crossed {
+        /// Channel that it has come by, whose buffer it leaves.
+        from: LinkChannel,
+        /// Channel that it takes next.
+        to: LinkChannel,
+        /// Bytes on the wire.
+        size: Bytes,
+        /// Time at which all of it has crossed.
+        until: Time,
+    },
     /// A packet has been granted a link.
     Hop(&'a PacketHop<'a>),
     /// A link is idle, has requests and grants none, for lack of credit in this channel: until its next grant, whatever it
@@ -37,13 +48,24 @@ pub enum NetworkRecord<'a> {
     Stalled(LinkChannel),
     /// A packet is dropped from a buffer.
     Dropped {
-        /// Channel that it has come by.
+        /// Channel of the buffer.
         channel: LinkChannel,
+        /// Buffer of that channel.
+        buffer: Buffer,
         /// Bytes on the wire.
         size: Bytes,
         /// Time at which its room in the buffer is free.
         until: Time,
     },
+}
+
+/// Buffer of a virtual channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Buffer {
+    /// At the end of the link: the router's input.
+    Input,
+    /// At the start of the link: the router's output.
+    Output,
 }
 
 /// Virtual channel of a link.
@@ -66,10 +88,12 @@ pub struct PacketHop<'a> {
     pub size: Bytes,
     /// Payload among them.
     pub payload: Bytes,
-    /// Channel that it has come by, whose buffer it leaves; none if it leaves its host.
+    /// Channel that it has come by; none if it leaves its host.
     pub from: Option<LinkChannel>,
     /// Channel that it takes.
     pub to: LinkChannel,
+    /// Buffer that it leaves: the input buffer of `from`, or the output buffer of `to`.
+    pub leaves: Buffer,
     /// Time at which its head came to the router; at its host, as `ready`.
     pub arrived: Time,
     /// Time since which it could ask for the link.

@@ -23,6 +23,8 @@ const OPTIONS: PacketOptions = PacketOptions {
     header: Bytes(32),
     flit: Bytes(16),
     buffer: Some(Bytes(16 * WIRE)),
+    crossbar: None,
+    output_buffer: None,
     switching: Switching::VirtualCutThrough,
     arbitration: Arbitration::RoundRobin,
     pipeline: Duration::from_ns(50),

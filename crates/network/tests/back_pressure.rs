@@ -39,6 +39,8 @@ fn packets(fabric: &Arc<Fabric>, buffer: u64) -> Packet {
         header: Bytes(32),
         flit: Bytes(16),
         buffer: Some(Bytes(buffer * 2048)),
+        crossbar: None,
+        output_buffer: None,
         switching: Switching::VirtualCutThrough,
         arbitration: Arbitration::RoundRobin,
         pipeline: Duration(94_000),

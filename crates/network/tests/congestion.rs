@@ -26,6 +26,8 @@ const OPTIONS: PacketOptions = PacketOptions {
     header: Bytes(WIRE - PAYLOAD),
     flit: Bytes(1),
     buffer: Some(Bytes(1 << 20)),
+    crossbar: None,
+    output_buffer: None,
     switching: Switching::VirtualCutThrough,
     arbitration: Arbitration::RoundRobin,
     pipeline: Duration(0),

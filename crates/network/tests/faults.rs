@@ -67,6 +67,8 @@ fn options() -> PacketOptions {
         header: Bytes(0),
         flit: Bytes(1),
         buffer: Some(Bytes(4000)),
+        crossbar: None,
+        output_buffer: None,
         switching: Switching::VirtualCutThrough,
         arbitration: Arbitration::RoundRobin,
         pipeline: Duration(0),

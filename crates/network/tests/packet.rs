@@ -64,6 +64,8 @@ fn options() -> PacketOptions {
         header: Bytes(32),
         flit: Bytes(16),
         buffer: Some(Bytes(8192)),
+        crossbar: None,
+        output_buffer: None,
         switching: Switching::VirtualCutThrough,
         arbitration: Arbitration::RoundRobin,
         pipeline: PIPELINE,

@@ -54,6 +54,8 @@ fn packets(to_a_buffer: u64) -> PacketOptions {
         header: Bytes(32),
         flit: Bytes(16),
         buffer: Some(Bytes(to_a_buffer * 2048)),
+        crossbar: None,
+        output_buffer: None,
         switching: Switching::VirtualCutThrough,
         arbitration: Arbitration::RoundRobin,
         pipeline: Duration(94 * NS),

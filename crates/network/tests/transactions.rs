@@ -41,6 +41,8 @@ fn options() -> PacketOptions {
         header: Bytes(32),
         flit: Bytes(1),
         buffer: Some(Bytes(4096)),
+        crossbar: None,
+        output_buffer: None,
         switching: Switching::VirtualCutThrough,
         arbitration: Arbitration::RoundRobin,
         pipeline: Duration(94_000),

@@ -5,14 +5,14 @@
 
 mod ends;
 
-use engine::{Observer, Time, prefetch};
+use engine::{Bytes, Observer, Time, prefetch};
 
 use super::{Latencies, Options, Periods, Places, Regions, SlowPacket, SlowPackets, Statistics, Traffic};
 use crate::message::{Arrival, Happening, Message};
-use crate::observe::{LinkChannel, NetworkObserver, NetworkRecord, PacketHop};
+use crate::observe::{Buffer, LinkChannel, NetworkObserver, NetworkRecord, PacketHop};
 use crate::topology::{LinkId, Node, Topology};
 use crate::{Fabric, Part};
-use ends::{Input, Output};
+use ends::{Contents, Output};
 
 /// No place.
 const NONE: u32 = u32::MAX;
@@ -30,7 +30,10 @@ pub struct StatisticsObserver {
     channels: u32,
     /// Start of each virtual channel.
     outputs: Vec<Output>,
-    inputs: Vec<Input>,
+    /// Input buffer of each virtual channel.
+    inputs: Vec<Contents<false>>,
+    /// Output buffer of each virtual channel; empty until a packet crosses to one.
+    stores: Vec<Contents<true>>,
     /// Virtual channel for lack of whose credit each link is stalled, or none.
     stalled: Vec<Option<LinkChannel>>,
     /// Latest transmission of each link.
@@ -105,7 +108,8 @@ impl StatisticsObserver {
             slow: SlowPackets::new(options.residence, options.slow_packets),
             channels,
             outputs: vec![Output::default(); links * channels as usize],
-            inputs: vec![Input::default(); links * channels as usize],
+            inputs: vec![Contents::default(); links * channels as usize],
+            stores: Vec::new(),
             stalled: vec![None; links],
             latest: vec![None; links],
         }
@@ -150,7 +154,10 @@ impl StatisticsObserver {
         self.go_on(span.begin, hop.to.link);
         if let Some(from) = hop.from {
             let at = self.at(from);
-            self.inputs[at].leave(span, size.wire, from, &mut self.tables);
+            match hop.leaves {
+                Buffer::Input => self.inputs[at].leave(span, size.wire, from, &mut self.tables),
+                Buffer::Output => self.leave_store(span, size.wire, hop.to),
+            }
         }
         let (waited, at) = (span.begin.since(hop.ready), self.at(hop.to));
         self.outputs[at].send(span, size, waited, hop.to, &mut self.tables);
@@ -160,6 +167,23 @@ impl StatisticsObserver {
         {
             self.note_slow(from, hop);
         }
+    }
+
+    /// A packet of `size` crosses in `span` from the input buffer of one channel to the output buffer of another.
+    fn cross(&mut self, span: Span, size: Bytes, from: LinkChannel, to: LinkChannel) {
+        self.tables.advance(span.begin);
+        let (at, store) = (self.at(from), self.at(to));
+        self.inputs[at].leave(span, size.0 as u32, from, &mut self.tables);
+        if self.stores.is_empty() {
+            self.stores = vec![Contents::default(); self.inputs.len()];
+        }
+        self.stores[store].arrive(span.begin, size, to, &mut self.tables);
+    }
+
+    /// A packet of `size` bytes leaves the output buffer of `channel` in `span`.
+    fn leave_store(&mut self, span: Span, size: u32, channel: LinkChannel) {
+        let at = self.at(channel);
+        self.stores[at].leave(span, size, channel, &mut self.tables);
     }
 
     /// A packet leaves the buffer of `from` after too long a residence.
@@ -199,6 +223,10 @@ impl StatisticsObserver {
                 self.outputs[at].give(channel, &mut self.tables);
                 self.inputs[at].settle(now, channel, &mut self.tables);
                 self.inputs[at].give(channel, &mut self.tables);
+                if let Some(store) = self.stores.get_mut(at) {
+                    store.settle(now, channel, &mut self.tables);
+                    store.give(channel, &mut self.tables);
+                }
             }
         }
         let StatisticsObserver { places, rows, channels, .. } = self;
@@ -224,11 +252,19 @@ impl Observer<NetworkRecord<'_>> for StatisticsObserver {
             }
             NetworkRecord::Arrival(arrival) => self.arrival(now, arrival),
             NetworkRecord::Stalled(channel) => self.stall(now, *channel),
-            NetworkRecord::Dropped { channel, size, until } => {
+            NetworkRecord::Crossed { from, to, size, until } => {
+                self.cross(Span { begin: now, end: *until }, *size, *from, *to);
+            }
+            NetworkRecord::Dropped { channel, buffer, size, until } => {
                 let at = self.at(*channel);
                 self.tables.advance(now);
                 let span = Span { begin: now, end: *until };
-                self.inputs[at].leave(span, size.0 as u32, *channel, &mut self.tables);
+                match buffer {
+                    Buffer::Input => {
+                        self.inputs[at].leave(span, size.0 as u32, *channel, &mut self.tables);
+                    }
+                    Buffer::Output => self.leave_store(span, size.0 as u32, *channel),
+                }
             }
             NetworkRecord::LinkUse(_) | NetworkRecord::Totals(_) | NetworkRecord::CutOff(_) => {}
         }
@@ -261,6 +297,15 @@ impl Tables {
         add(&mut self.regions, groups.region);
         if let Some(by_place) = &mut self.by_place {
             add(by_place, groups.sent + u32::from(at.number) * self.stride);
+        }
+    }
+
+    /// The same of what a buffer of `at` holds: the one at its start, or at its end.
+    fn of_buffer<const AT_START: bool>(&mut self, at: LinkChannel, add: impl Fn(&mut Traffic, u32)) {
+        if AT_START {
+            self.of_output(at, add);
+        } else {
+            self.of_input(at, add);
         }
     }
 

@@ -25,7 +25,7 @@ pub struct Sent {
     pub waited_max_ps: u64,
 }
 
-/// Bytes in the buffers at the end of links.
+/// Bytes in the buffers at the end of links, and in the output buffers at their start.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     /// Bytes times the time for which they were there, summed over buffers \[bytes · ps\].

@@ -16,6 +16,9 @@
 //!   the next in turn, or the oldest. Packets never interleave on a link.
 //! - A packet goes over the crossbar, flit by flit, at the rate of the faster of its two links, into the store of its output,
 //!   which sends it on: a flit as soon as its first byte is there.
+//! - Or the crossbar has a rate of its own. Where outputs have buffers, a packet crosses when both crossbar lines are idle, of
+//!   its input and of its output, and the output's buffer of its channel has room for all of it; an idle link then takes the
+//!   first packet of one of its channels for which there are credits: the next in turn, or the oldest.
 //! - A packet's tail frees line and buffer when it has crossed, and the output when it has left; credits travel back over
 //!   the cable.
 //! - Processes of a host ask for its up link like inputs without pipeline or line. A host takes in what

@@ -124,6 +124,13 @@ pub fn any_platform() -> impl Strategy<Value = Platform> {
     })
 }
 
+/// A crossbar as fast as the links or with a rate of its own, faster or slower, and outputs with buffers for one packet to
+/// three, or without.
+fn any_crossbar() -> impl Strategy<Value = (Option<Bandwidth>, Option<(u64, u64)>)> {
+    let rate = select(&[1, 2, 4, 8, 10, 20, 40][..]).prop_map(|gb| Bandwidth(gb * 1_000_000_000));
+    (prop::option::of(rate), prop::option::of((1..=3u64, select(&[0, 5, 40][..]))))
+}
+
 /// All options, with buffers for one packet to four.
 pub fn any_options() -> impl Strategy<Value = PacketOptions> {
     let sizes = (select(&[24, 64, 120][..]), select(&[0, 8, 20][..]), select(&[8, 16, 32][..]));
@@ -132,14 +139,18 @@ pub fn any_options() -> impl Strategy<Value = PacketOptions> {
     let arbitration = select(&[Arbitration::RoundRobin, Arbitration::Age][..]);
     let switching =
         select(&[Switching::VirtualCutThrough, Switching::VirtualCutThrough, Switching::StoreAndForward][..]);
-    (sizes, buffer, prop::bool::weighted(0.8), pipeline, arbitration, switching).prop_map(
-        |((payload, header, flit), (packets, more), limited, pipeline, arbitration, switching)| {
+    let routers = (any_crossbar(), pipeline, arbitration, switching);
+    (sizes, buffer, prop::bool::weighted(0.8), routers).prop_map(
+        |((payload, header, flit), (packets, more), limited, routers)| {
+            let ((crossbar, output), pipeline, arbitration, switching) = routers;
             let longest = u64::div_ceil(payload + header, flit) * flit;
             PacketOptions {
                 payload: Bytes(payload),
                 header: Bytes(header),
                 flit: Bytes(flit),
                 buffer: limited.then_some(Bytes(packets * longest + more)),
+                crossbar,
+                output_buffer: output.map(|(packets, more)| Bytes(packets * longest + more)),
                 switching,
                 arbitration,
                 pipeline,

@@ -21,21 +21,21 @@ struct Flit {
     last: Time,
 }
 
-/// A packet that an output is sending: it comes from its input, over the crossbar, into the output's store.
-struct Sending {
+/// A packet at an output: it comes from its input, over the crossbar, into the output's store, which sends it on.
+struct Passing {
     packet: usize,
     input: Input,
     channel: Channel,
     /// Place of the channel behind this one in its route.
     next_hop: usize,
-    /// Time at which its head began to leave.
-    begin: Time,
     /// Number of its flits that have crossed.
     crossed: u64,
     /// Time at which the flit that is crossing will have done so; `None` while the next has not come.
     crosses: Option<Time>,
     /// Flits in the store, the one that is crossing with them: first and last byte there.
     store: VecDeque<(Time, Time)>,
+    /// Time at which its head began to leave; `None` while it has not been granted the link.
+    begin: Option<Time>,
     /// Number of its flits that have left.
     left: u64,
     /// Time at which the flit that is leaving will have left; `None` while the next has not come.
@@ -45,8 +45,24 @@ struct Sending {
 /// The start of a link.
 #[derive(Default)]
 struct Output {
-    sending: Option<Sending>,
+    /// In the order of their crossing.
+    passing: Vec<Passing>,
+    /// Input that was granted the crossbar last.
     granted_last: Option<Input>,
+    /// Channel that was granted the link last.
+    sent_last: Option<Channel>,
+}
+
+impl Output {
+    /// The packet that crosses to it, if its tail has not crossed.
+    fn crossing(&mut self, packets: &[Packet]) -> Option<&mut Passing> {
+        self.passing.iter_mut().find(|passing| passing.crossed < packets[passing.packet].flits)
+    }
+
+    /// The packet that its link sends.
+    fn sending(&mut self) -> Option<&mut Passing> {
+        self.passing.iter_mut().find(|passing| passing.begin.is_some())
+    }
 }
 
 pub struct Network<'a> {
@@ -163,7 +179,7 @@ impl<'a> Network<'a> {
     /// The flit that is leaving over `link` is gone; with a tail, so is the packet.
     fn flit_has_left(&mut self, link: LinkId) -> bool {
         let output = &mut self.outputs[link.0 as usize];
-        let Some(sending) = &mut output.sending else { return false };
+        let Some(sending) = output.sending() else { return false };
         if sending.leaves.is_none_or(|leaves| leaves > self.now) {
             return false;
         }
@@ -172,7 +188,8 @@ impl<'a> Network<'a> {
         sending.store.pop_front();
         let packet = &self.packets[sending.packet];
         if sending.left == packet.flits {
-            let Sending { channel, begin, .. } = output.sending.take().unwrap();
+            let (channel, begin) = (sending.channel, sending.begin.unwrap());
+            output.passing.retain(|passing| passing.begin.is_none());
             let (message, number) = (packet.message, packet.number);
             self.hops.push(Hop { begin, channel, message, number, end: self.now });
         }
@@ -182,7 +199,7 @@ impl<'a> Network<'a> {
     /// The next flit of the packet that is being sent over `link` follows, if it is in the store.
     fn flit_begins_to_leave(&mut self, link: LinkId) -> bool {
         let (cable, flit_time) = (self.cable(link), self.flit_time(link));
-        let Some(sending) = &mut self.outputs[link.0 as usize].sending else { return false };
+        let Some(sending) = self.outputs[link.0 as usize].sending() else { return false };
         let Some(&(stored, complete)) = sending.store.front() else { return false };
         if sending.leaves.is_some() || stored > self.now {
             return false;
@@ -202,14 +219,14 @@ impl<'a> Network<'a> {
 
     /// The flit that is on its way over the crossbar to `link` is in the store; with a tail, line and buffer are free.
     fn flit_has_crossed(&mut self, link: LinkId) -> bool {
-        let Some(sending) = &mut self.outputs[link.0 as usize].sending else { return false };
-        if sending.crosses.is_none_or(|crosses| crosses > self.now) {
+        let Some(crossing) = self.outputs[link.0 as usize].crossing(self.packets) else { return false };
+        if crossing.crosses.is_none_or(|crosses| crosses > self.now) {
             return false;
         }
-        sending.crosses = None;
-        sending.crossed += 1;
-        let (input, flits) = (sending.input, self.packets[sending.packet].flits);
-        let is_tail = sending.crossed == flits;
+        crossing.crosses = None;
+        crossing.crossed += 1;
+        let (input, flits) = (crossing.input, self.packets[crossing.packet].flits);
+        let is_tail = crossing.crossed == flits;
         self.inputs.get_mut(&input).unwrap().pop_front();
         if let (true, Input::Channel(from)) = (is_tail, input) {
             self.lines.remove(&from.link);
@@ -218,29 +235,34 @@ impl<'a> Network<'a> {
         true
     }
 
-    /// The next flit of the packet that is being sent over `link` goes over the crossbar, if it is there.
+    /// The next flit of the packet that crosses to `link` goes over the crossbar, if it is there.
     fn flit_begins_to_cross(&mut self, link: LinkId) -> bool {
-        let Some(sending) = &self.outputs[link.0 as usize].sending else { return false };
-        if sending.crosses.is_some() || sending.crossed == self.packets[sending.packet].flits {
+        let Some(crossing) = self.outputs[link.0 as usize].crossing(self.packets) else { return false };
+        let (input, packet, crossed) = (crossing.input, crossing.packet, crossing.crossed);
+        if crossing.crosses.is_some() {
             return false;
         }
-        let Some(flit) = self.inputs[&sending.input].front() else { return false };
-        assert_eq!((flit.packet, flit.number), (sending.packet, sending.crossed), "flits keep their order");
-        let pipeline = self.pipeline(sending.input);
+        let Some(flit) = self.inputs[&input].front() else { return false };
+        assert_eq!((flit.packet, flit.number), (packet, crossed), "flits keep their order");
+        let pipeline = self.pipeline(input);
         if flit.first + pipeline > self.now {
             return false;
         }
-        // As fast as the faster of the links before and behind it.
-        let flit_time = match sending.input {
-            Input::Channel(from) => self.flit_time(link).min(self.flit_time(from.link)),
-            Input::Process(_) => self.flit_time(link),
-        };
-        let crosses = (self.now + flit_time).max(flit.last + pipeline);
-        let sending = self.outputs[link.0 as usize].sending.as_mut().unwrap();
-        sending.crosses = Some(crosses);
-        sending.store.push_back((self.now, crosses));
+        let crosses = (self.now + self.flit_crossing_time(input, link)).max(flit.last + pipeline);
+        let crossing = self.outputs[link.0 as usize].crossing(self.packets).unwrap();
+        crossing.crosses = Some(crosses);
+        crossing.store.push_back((self.now, crosses));
         self.instants.insert(crosses);
         true
+    }
+
+    /// Time that a flit takes over the crossbar: by default as on the faster of the links before and behind it.
+    fn flit_crossing_time(&self, input: Input, link: LinkId) -> Duration {
+        match (input, self.options.crossbar) {
+            (Input::Process(_), _) => self.flit_time(link),
+            (Input::Channel(_), Some(rate)) => rate.transfer(self.options.flit),
+            (Input::Channel(from), None) => self.flit_time(link).min(self.flit_time(from.link)),
+        }
     }
 
     /// A host takes in the first flit of `channel`, if it has come.
@@ -264,7 +286,8 @@ impl<'a> Network<'a> {
         self.instants.insert(at);
     }
 
-    /// Every idle output takes one of those who ask for it; says whether any did.
+    /// Every idle output takes one of those who ask for it, and every idle link one of those that have crossed to it; says
+    /// whether any did.
     fn grant_all(&mut self) -> bool {
         let mut waiting: BTreeMap<LinkId, Vec<Input>> = BTreeMap::new();
         for (input, flits) in &self.inputs {
@@ -273,18 +296,27 @@ impl<'a> Network<'a> {
         }
         let mut granted = false;
         for (link, mut inputs) in waiting {
-            inputs.retain(|input| self.may_send(*input, link));
+            inputs.retain(|input| self.may_cross(*input, link));
             if let Some(input) = self.choose(link, &inputs) {
                 self.grant(link, input);
                 granted = true;
             }
         }
+        for link in (0..self.topology.links()).map(LinkId) {
+            granted |= self.grant_link(link);
+        }
         granted
     }
 
-    /// May the first packet of `input`, which goes over `link`, begin to now?
-    fn may_send(&self, input: Input, link: LinkId) -> bool {
-        let (flits, output) = (&self.inputs[&input], &self.outputs[link.0 as usize]);
+    /// Room of each output buffer of `link` [flits]; `None` if packets cross when the link is idle.
+    fn output_room(&self, link: LinkId) -> Option<u64> {
+        let is_router = matches!(self.topology.link(link).from, Node::Router(_));
+        self.options.output_buffer.filter(|_| is_router).map(|buffer| buffer.0 / self.options.flit.0)
+    }
+
+    /// May the first packet of `input`, which goes over `link`, begin to cross now?
+    fn may_cross(&mut self, input: Input, link: LinkId) -> bool {
+        let flits = &self.inputs[&input];
         let head = &flits[0];
         let packet = &self.packets[head.packet];
         let pipeline = self.pipeline(input);
@@ -298,8 +330,18 @@ impl<'a> Network<'a> {
             Input::Channel(channel) => !self.lines.contains(&channel.link),
             Input::Process(_) => true,
         };
-        let fits = self.credits[&packet.route[head.hop]] >= packet.flits;
-        head.number == 0 && is_there && output.sending.is_none() && line_is_idle && fits
+        let (is_head, channel) = (head.number == 0, packet.route[head.hop]);
+        let room = self.output_room(link);
+        let output = &mut self.outputs[link.0 as usize];
+        let fits = match room {
+            None => output.passing.is_empty() && self.credits[&channel] >= packet.flits,
+            Some(room) => {
+                let there = output.passing.iter().filter(|passing| passing.channel == channel);
+                let there: u64 = there.map(|passing| self.packets[passing.packet].flits).sum();
+                output.crossing(self.packets).is_none() && there + packet.flits <= room
+            }
+        };
+        is_head && is_there && line_is_idle && fits
     }
 
     /// One of `inputs`, which are in order.
@@ -313,27 +355,62 @@ impl<'a> Network<'a> {
         inputs.iter().find(after).or(inputs.first()).copied()
     }
 
-    /// The first packet of `input` is sent over `link` from now on.
+    /// The first packet of `input` crosses to `link` from now on.
     fn grant(&mut self, link: LinkId, input: Input) {
         let head = &self.inputs[&input][0];
         let channel = self.packets[head.packet].route[head.hop];
-        let sending = Sending {
+        let waits = self.output_room(link).is_some();
+        let passing = Passing {
             packet: head.packet,
             input,
             channel,
             next_hop: head.hop + 1,
-            begin: self.now,
             crossed: 0,
             crosses: None,
             store: VecDeque::new(),
+            begin: (!waits).then_some(self.now),
             left: 0,
             leaves: None,
         };
         if let Input::Channel(from) = input {
             assert!(self.lines.insert(from.link));
         }
-        *self.credits.get_mut(&channel).unwrap() -= self.packets[head.packet].flits;
-        self.outputs[link.0 as usize] = Output { sending: Some(sending), granted_last: Some(input) };
+        if !waits {
+            *self.credits.get_mut(&channel).unwrap() -= self.packets[passing.packet].flits;
+        }
+        let output = &mut self.outputs[link.0 as usize];
+        output.granted_last = Some(input);
+        output.passing.push(passing);
+    }
+
+    /// `link` sends one of the packets that have crossed to it, or are crossing, from now on, if it may; says whether.
+    fn grant_link(&mut self, link: LinkId) -> bool {
+        let output = &mut self.outputs[link.0 as usize];
+        if output.sending().is_some() {
+            return false;
+        }
+        // The first of each channel, in the order of channels.
+        let mut first: BTreeMap<Channel, usize> = BTreeMap::new();
+        for passing in &output.passing {
+            first.entry(passing.channel).or_insert(passing.packet);
+        }
+        first.retain(|channel, packet| self.credits[channel] >= self.packets[*packet].flits);
+        let last = output.sent_last;
+        let chosen = match self.options.arbitration {
+            Arbitration::Age => {
+                first.iter().min_by_key(|(channel, packet)| (self.packets[**packet].injected, **channel))
+            }
+            Arbitration::RoundRobin => {
+                let after = |(channel, _): &(&Channel, &usize)| last.is_none_or(|last| **channel > last);
+                first.iter().find(after).or(first.first_key_value())
+            }
+        };
+        let Some((channel, packet)) = chosen.map(|(channel, packet)| (*channel, *packet)) else { return false };
+        *self.credits.get_mut(&channel).unwrap() -= self.packets[packet].flits;
+        output.sent_last = Some(channel);
+        let passing = output.passing.iter_mut().find(|passing| passing.packet == packet).unwrap();
+        passing.begin = Some(self.now);
+        true
     }
 
     /// From the start of `link` to its end, without the router there.

@@ -33,7 +33,7 @@ impl Load for Outputs<'_> {
         if self.rerouting.is_some_and(|rerouting| rerouting.is_known_down(link)) {
             return FULL;
         }
-        self.switch.waiting(link, self.packets).0 + self.switch.taken(self.now, link).0
+        self.switch.waiting(self.now, link, self.packets).0 + self.switch.taken(self.now, link).0
     }
 }
 

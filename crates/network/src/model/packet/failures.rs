@@ -25,7 +25,7 @@ impl Packet {
                 self.lose_buffers(now, router, &links, queue);
             }
             for link in links.into_iter().filter(|_| !change.fails) {
-                if self.switch.has_requests(link) {
+                if self.switch.has_requests(link) || self.switch.has_stored(link) {
                     self.switch.mark(link);
                 }
             }
@@ -73,7 +73,11 @@ impl Packet {
     /// `router` has failed, and with it what is in its buffers.
     fn lose_buffers(&mut self, now: Time, router: RouterId, links: &[LinkId], queue: &mut Queue) {
         for link in links {
-            if self.alone.fabric.topology.link(*link).to != Node::Router(router) {
+            let ends = self.alone.fabric.topology.link(*link);
+            if ends.from == Node::Router(router) {
+                self.lose_stored(now, *link);
+            }
+            if ends.to != Node::Router(router) {
                 continue;
             }
             for channel in self.switch.channel_count().channels(*link) {
@@ -126,8 +130,10 @@ impl Packet {
         self.lose_by_fault(packet);
     }
 
-    /// `link` is known to be down: who waits for it goes another way.
+    /// `link` is known to be down: who waits for it goes another way, but for packets that have crossed to its output, which
+    /// are lost.
     fn turn_away(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
+        self.lose_stored(now, link);
         for source in self.switch.sources(link) {
             match source {
                 Source::Channel(channel) => {

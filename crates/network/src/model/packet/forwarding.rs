@@ -94,6 +94,9 @@ impl Packet {
         if self.rerouting.as_ref().is_some_and(|rerouting| rerouting.is_down(link)) {
             return;
         }
+        if self.switch.has_output_buffers() && !self.switch.kind(link).up {
+            return self.allocate_crossing(now, link, queue);
+        }
         match self.switch.allocate(now, link, &self.packets, &self.messages, queue) {
             Allocation::Nothing => {}
             Allocation::Stalled(channel) => self.note_stall(now, channel),
@@ -170,7 +173,7 @@ impl Packet {
 
     /// Time at which the tail of `packet` leaves over `link`, if it comes quickly enough.
     #[inline]
-    fn end_of(&self, now: Time, link: LinkId, packet: PacketIndex) -> Time {
+    pub(super) fn end_of(&self, now: Time, link: LinkId, packet: PacketIndex) -> Time {
         let kind = self.switch.kind(link);
         let state = &self.packets[packet];
         let transfer = kind.transfer(state.size);
@@ -189,7 +192,14 @@ impl Packet {
 
     /// Sends `packet` of `source` over `link` in `span`, on the channel that it wants.
     #[inline]
-    fn transmit(&mut self, link: LinkId, span: Span, source: Source, packet: PacketIndex, queue: &mut Queue) {
+    pub(super) fn transmit(
+        &mut self,
+        link: LinkId,
+        span: Span,
+        source: Source,
+        packet: PacketIndex,
+        queue: &mut Queue,
+    ) {
         let state = &self.packets[packet];
         let (wants, size, message) = (state.wants, state.size, state.message);
         let kind = self.switch.send(link, span, wants, size);
@@ -243,7 +253,14 @@ impl Packet {
 
     /// The start of the link of `channel` will hear of `credit` at `at`.
     #[inline]
-    fn send_credit(&mut self, now: Time, at: Time, channel: ChannelIndex, credit: Credit, queue: &mut Queue) {
+    pub(super) fn send_credit(
+        &mut self,
+        now: Time,
+        at: Time,
+        channel: ChannelIndex,
+        credit: Credit,
+        queue: &mut Queue,
+    ) {
         match self.border.start(self.switch.link_of(channel)) {
             None => self.switch.take_credit(now, at, channel, credit, queue),
             Some(part) => self.border.send_credit(part, at, channel, credit, queue),

@@ -4,6 +4,7 @@
 //! T(n) = set-up of the NIC + latency of path and regime + max(Σ wire(p) / bandwidth of the path, Σ p / min(R_N, R_C))
 //! ```
 //!
+//! with the bandwidth of the crossbars among those of the path, where routers have one of their own. It is
 //! summed over the payloads p of the packets. A message without payload is one packet, which has a header.
 
 use engine::{Bandwidth, Bytes, Duration, Time};
@@ -27,22 +28,24 @@ impl Packet {
         }
         let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
         let path = self.alone.fabric.idle(from, to);
+        let crossbar = self.format.options.crossbar.unwrap_or(Bandwidth::INFINITE);
+        let bandwidth = path.bandwidth.min(crossbar);
         let setup = self.alone.hosts.nics.setup;
         let latency = setup + path.latency + regime.latency;
         // Nobody gets a message without payload: it is put, as one packet.
-        let header = path.bandwidth.transfer(self.format.options.wire(Bytes(0)));
+        let header = bandwidth.transfer(self.format.options.wire(Bytes(0)));
         let whole = match self.format.transport.filter(|transport| transport.gets(message.size)) {
             Some(transport) => {
                 let back = self.alone.fabric.idle(to, from);
                 let ways = Latencies { there: path.latency, back: back.latency };
-                let on_link = |bytes| path.bandwidth.transfer(bytes);
+                let on_link = |bytes| bandwidth.transfer(bytes);
                 // The source prepares its notice, the destination its requests.
                 let setups = setup * 2;
                 setups
                     + regime.latency
                     + transport.time_to_get(&self.format.options, message.size, ways, &on_link)
             }
-            None => latency + self.time_to_put(message.size, path.bandwidth, regime),
+            None => latency + self.time_to_put(message.size, bandwidth, regime),
         };
         let latency = (latency + header).min(whole);
         IdleTime { latency, transfer: whole.saturating_sub(latency) }

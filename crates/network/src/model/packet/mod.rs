@@ -4,12 +4,12 @@
 //! requests at     r = head at the router + P           (store-and-forward: tail + P)
 //! transmission    from t ≥ r, when link, crossbar line and credits are there,
 //!                 until E = max(t + L / b, tail at the router + P)
-//! crossbar line   until X = max(t + L / max(b, b'), tail at the router + P)
+//! crossbar line   until X = max(t + L / b_x, tail at the router + P), and E is no sooner
 //! at the next     head = t + c,  tail = E + c;         credit back at the link before at X + c'
 //! ```
 //!
 //! with L the bytes of the packet, b and c bandwidth and cable latency of the link that it takes, b' and c'
-//! those of the link that it came by, P the pipeline of the router: routing computation, virtual
+//! those of the link that it came by, b_x the rate of the crossbar, by default max(b, b'), P the pipeline of the router: routing computation, virtual
 //! channel allocation, switch allocation, switch transfer and switch latency. One event for the head of
 //! a packet at a router is enough: flits between head and tail follow at the rate of the slowest link so
 //! far, so the tail's time says all that flits could say (NSIM, 3.1; the flit-level simulator in the
@@ -21,6 +21,8 @@
 //! next buffer has room for the whole packet: round robin over the input channels, or the oldest
 //! message first. Credits come back when the packet's tail has left the buffer, after the cable's
 //! latency; nothing is sent without them.
+//!
+//! Outputs may have buffers, into which packets cross before the link is idle: [`crossing`].
 //!
 //! Under an adaptive routing a packet that is the first of its channel may choose another link, or another
 //! way, before it asks: by the bytes that wait for an output, and those for which the buffers behind it
@@ -41,14 +43,15 @@
 //! Packets add up what they wait for: [`waits`].
 //!
 //! Assumes buffers that free a packet at once when its tail has left, and hosts that
-//! take in whatever comes. The crossbar passes a packet at the rate of the faster of its two links; an output
-//! holds the packet that it transmits, and no other.
+//! take in whatever comes. Unless the platform says more of crossbars and outputs, the crossbar passes a packet at the rate
+//! of the faster of its two links, and an output holds the packet that it transmits, and no other.
 //!
 //! Source: Miwa et al., "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.1 and Table 3; Dally and
 //! Towles, "Principles and Practices of Interconnection Networks" (2004), chapters 13, 16 to 19.
 
 mod arrival;
 mod border;
+mod crossing;
 mod crossings;
 mod decisions;
 mod detours;

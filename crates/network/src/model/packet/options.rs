@@ -37,6 +37,11 @@ pub struct PacketOptions {
     pub flit: Bytes,
     /// Buffer of each virtual channel at a router's input; `None` is without limit.
     pub buffer: Option<Bytes>,
+    /// Rate of a router's crossbar from one input to one output; `None`: that of the faster of the two links.
+    pub crossbar: Option<Bandwidth>,
+    /// Buffer of each virtual channel at a router's output; `None`: an output holds the packet that it transmits, and no
+    /// other.
+    pub output_buffer: Option<Bytes>,
     /// Time at which a packet may go on.
     pub switching: Switching,
     /// Order in which outputs grant requests.
@@ -80,6 +85,19 @@ pub const ROUTER: &[Parameter] = &[
          trip of credits and two packets; at least four packets",
     ),
     Parameter {
+        name: "crossbar_bandwidth",
+        kind: Kind::Bandwidth,
+        default: Some(""),
+        summary: "From one input of the crossbar to one output, each of which passes one packet at a time. Default: that of \
+                  the faster of the two links that a packet passes between",
+    },
+    size(
+        "output_buffer",
+        "",
+        "Of each virtual channel of an output, where packets wait for the link when they have crossed. Default: none, an \
+         output holds the packet that it transmits, which crosses when the link is idle",
+    ),
+    Parameter {
         name: "marking_threshold",
         kind: Kind::Size,
         default: Some(""),
@@ -120,6 +138,18 @@ fn check_pipeline(pipeline: Duration, topology: &dyn Topology) -> Result<(), Bui
     }
 }
 
+/// A buffer holds the longest packet, and its size is a number of the switch.
+fn check_buffer(name: &'static str, buffer: Bytes, longest: Bytes) -> Result<(), BuildError> {
+    if buffer < longest {
+        let reason = format!("{buffer} does not hold a packet of {longest}, as cut-through needs");
+        return Err(BuildError::new(name, reason));
+    }
+    if buffer.0 > MOST {
+        return Err(BuildError::new(name, format!("{buffer} is not below 2 GiB")));
+    }
+    Ok(())
+}
+
 /// Bytes that the link with the longest loop carries until its first credit is back.
 fn round_trip(topology: &dyn Topology) -> Bytes {
     let carried = |id| {
@@ -158,6 +188,8 @@ impl PacketOptions {
             header,
             flit,
             buffer: None,
+            crossbar: arguments.bandwidth("crossbar_bandwidth"),
+            output_buffer: arguments.size("output_buffer"),
             switching: match arguments.text("switching").as_deref() {
                 Some("store-and-forward") => Switching::StoreAndForward,
                 _ => Switching::VirtualCutThrough,
@@ -168,17 +200,17 @@ impl PacketOptions {
             },
             pipeline,
         };
+        if options.crossbar == Some(Bandwidth(0)) {
+            return Err(BuildError::new("crossbar_bandwidth", "0 B/s: nothing would cross"));
+        }
+        let longest = options.longest().max(transport::longest_response(arguments, &options)?);
+        if let Some(buffer) = options.output_buffer {
+            check_buffer("output_buffer", buffer, longest)?;
+        }
         if arguments.text("flow_control").as_deref() != Some("none") {
-            let longest = options.longest().max(transport::longest_response(arguments, &options)?);
             let enough = || Bytes((4 * longest.0).max(2 * longest.0 + round_trip(topology).0).min(MOST));
             let buffer = arguments.size("buffer").unwrap_or_else(enough);
-            if buffer < longest {
-                let reason = format!("{buffer} does not hold a packet of {longest}, as cut-through needs");
-                return Err(BuildError::new("buffer", reason));
-            }
-            if buffer.0 > MOST {
-                return Err(BuildError::new("buffer", format!("{buffer} is not below 2 GiB")));
-            }
+            check_buffer("buffer", buffer, longest)?;
             options.buffer = Some(buffer);
         }
         Ok(options)

@@ -8,7 +8,7 @@ use super::packets::InTransit;
 use super::size::{Span, WireSize};
 use super::switch::Source;
 use crate::message::Arrival;
-use crate::observe::{LinkChannel, NetworkObserver, NetworkRecord, PacketEvents, PacketHop};
+use crate::observe::{Buffer, LinkChannel, NetworkObserver, NetworkRecord, PacketEvents, PacketHop};
 
 /// The observer of all packets, if there is one.
 #[derive(Default)]
@@ -74,6 +74,7 @@ impl Packet {
     pub(super) fn note_grant(&mut self, span: Span, source: Source, packet: PacketIndex) {
         let InTransit { message, number, wants, size, ready, .. } = self.packets[packet];
         let slot = self.messages.get(message);
+        let mut leaves = Buffer::Input;
         let (from, ready, arrived) = match source {
             Source::Sender(sender) => {
                 let asked = self.switch.asked(sender).asked;
@@ -81,6 +82,10 @@ impl Packet {
             }
             Source::Channel(input) => {
                 let pipeline = self.switch.kind(self.switch.link_of(input)).pipeline;
+                let mut ready = ready;
+                if let Some(origin) = self.switch.origin(packet) {
+                    (leaves, ready) = (Buffer::Output, origin.ready);
+                }
                 (Some(self.link_channel(input)), ready, Time(ready.0 - pipeline.0))
             }
         };
@@ -91,6 +96,7 @@ impl Packet {
             payload: self.format.carried_by(slot, number),
             from,
             to: self.link_channel(wants),
+            leaves,
             arrived,
             ready,
             begin: span.begin,
@@ -106,6 +112,15 @@ impl Packet {
         self.recorder.record(now, &record);
     }
 
+    /// Tells that `packet` crosses in `span` from channel `input` to the output buffer of the channel that it wants.
+    #[cold]
+    pub(super) fn note_crossing(&mut self, span: Span, input: ChannelIndex, packet: PacketIndex) {
+        let InTransit { wants, size, .. } = self.packets[packet];
+        let (from, to) = (self.link_channel(input), self.link_channel(wants));
+        let record = NetworkRecord::Crossed { from, to, size: size.into(), until: span.end };
+        self.recorder.record(span.begin, &record);
+    }
+
     /// Tells that an output has requests and grants none, for lack of credit in `channel`.
     pub(super) fn note_stall(&mut self, now: Time, channel: ChannelIndex) {
         if self.recorder.is_watching() {
@@ -116,8 +131,15 @@ impl Packet {
 
     /// Tells that a packet of `size` is dropped from the buffer of `channel`, whose room is free at the end of `span`.
     pub(super) fn note_drop(&mut self, span: Span, channel: ChannelIndex, size: WireSize) {
-        let channel = self.link_channel(channel);
-        let record = NetworkRecord::Dropped { channel, size: Bytes::from(size), until: span.end };
+        let (channel, buffer) = (self.link_channel(channel), Buffer::Input);
+        let record = NetworkRecord::Dropped { channel, buffer, size: Bytes::from(size), until: span.end };
         self.recorder.record(span.begin, &record);
+    }
+
+    /// Tells that a packet of `size` is dropped from the output buffer of `channel`.
+    pub(super) fn note_stored_drop(&mut self, now: Time, channel: ChannelIndex, size: WireSize) {
+        let (channel, buffer) = (self.link_channel(channel), Buffer::Output);
+        let record = NetworkRecord::Dropped { channel, buffer, size: Bytes::from(size), until: now };
+        self.recorder.record(now, &record);
     }
 }

@@ -78,10 +78,10 @@ impl Output {
     }
 }
 
-/// The end: what is in the buffer, and what has been, since the tables took it last.
+/// Contents of a buffer, at the start or at the end of the channel: now, and over time since the tables took it last.
 #[derive(Debug, Default, Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Input {
+pub(super) struct Contents<const AT_START: bool> {
     byte_ps: u128,
     until: Time,
     /// Up to when that is noted.
@@ -96,7 +96,7 @@ pub(super) struct Input {
     max: u64,
 }
 
-impl Input {
+impl<const AT_START: bool> Contents<AT_START> {
     /// A packet of `size` comes.
     #[inline]
     pub fn arrive(&mut self, now: Time, size: Bytes, at: LinkChannel, tables: &mut Tables) {
@@ -135,7 +135,7 @@ impl Input {
     fn settle_late(&mut self, now: Time, at: LinkChannel, tables: &mut Tables) {
         self.give(at, tables);
         while let Some((from, to, held)) = self.next_stretch(now) {
-            tables.of_input(at, |table, place| table.hold(place, from, to, held));
+            tables.of_buffer::<AT_START>(at, |table, place| table.hold(place, from, to, held));
         }
     }
 
@@ -168,7 +168,7 @@ impl Input {
             slow: std::mem::take(&mut self.slow).into(),
         };
         if held != Held::default() {
-            tables.of_input(at, |table, place| table.add_held(place, Time(self.until.0 - 1), &held));
+            tables.of_buffer::<AT_START>(at, |table, place| table.add_held(place, Time(self.until.0 - 1), &held));
         }
     }
 }

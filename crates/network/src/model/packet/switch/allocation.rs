@@ -54,8 +54,7 @@ impl Switch {
         queue: &mut Queue,
     ) -> Allocation {
         let port = &self.ports[link.at()];
-        let (mut requester, mut before, last) = (port.requests, Requester::NONE, port.granted);
-        if requester == Requester::NONE {
+        if port.requests == Requester::NONE {
             return Allocation::Nothing;
         }
         if port.idle_at > now {
@@ -63,43 +62,82 @@ impl Switch {
             self.look_at(link, at, queue);
             return Allocation::Nothing;
         }
-        let mut chosen: Option<Choice> = None;
         let mut next_credit = Time::NEVER;
         let mut lacking: Option<ChannelIndex> = None;
-        while requester != Requester::NONE {
-            let look = self.look(now, requester, packets);
-            if look.is_ready {
-                let channel = &mut self.channels[look.wants.at()];
-                if channel.credit < look.size.0 {
-                    self.credits.collect(now, channel);
-                }
-                if channel.credit >= look.size.0 {
-                    let key = self.key(requester, last, packets, messages);
-                    if chosen.is_none_or(|chosen| key < chosen.key) {
-                        chosen = Some(Choice { key, requester, before });
-                    }
-                } else {
-                    lacking = Some(lacking.map_or(look.wants, |lacking| lacking.min(look.wants)));
-                    channel.lacks = true;
-                    match self.credits.enough_at(look.size, channel) {
-                        Some(at) => next_credit = next_credit.min(at),
-                        None => self.ports[link.at()].starving |= self.channel_count.bit(look.wants),
-                    }
-                }
+        let chosen = self.choose(now, link, packets, messages, |switch, wants, size| {
+            let has_credit = switch.has_credit(now, wants, size, &mut next_credit);
+            if !has_credit {
+                lacking = Some(lacking.map_or(wants, |lacking| lacking.min(wants)));
             }
-            before = requester;
-            requester = look.next;
-        }
-        if let Some(Choice { requester, before, .. }) = chosen {
-            let source = self.source(requester);
-            self.ports[link.at()].granted = requester;
-            self.unlink(link, before, source);
+            has_credit
+        });
+        if let Some(source) = chosen {
             return Allocation::Granted(source);
         }
         if next_credit != Time::NEVER {
             self.look_at(link, next_credit, queue);
         }
         lacking.map_or(Allocation::Nothing, Allocation::Stalled)
+    }
+
+    /// The best of the requests for `link` for which nothing is in the way at their own end, and which `may_go`; then it is
+    /// granted.
+    #[inline]
+    pub(super) fn choose(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        packets: &Packets,
+        messages: &Messages,
+        mut may_go: impl FnMut(&mut Switch, ChannelIndex, WireSize) -> bool,
+    ) -> Option<Source> {
+        let port = &self.ports[link.at()];
+        let (mut requester, mut before, last) = (port.requests, Requester::NONE, port.granted);
+        let mut chosen: Option<Choice> = None;
+        while requester != Requester::NONE {
+            let look = self.look(now, requester, packets);
+            if look.is_ready && may_go(self, look.wants, look.size) {
+                let key = self.key(requester, last, packets, messages);
+                if chosen.is_none_or(|chosen| key < chosen.key) {
+                    chosen = Some(Choice { key, requester, before });
+                }
+            }
+            before = requester;
+            requester = look.next;
+        }
+        let Choice { requester, before, .. } = chosen?;
+        let source = self.source(requester);
+        self.ports[link.at()].granted = requester;
+        self.unlink(link, before, source);
+        Some(source)
+    }
+
+    /// True if the buffer at the end of channel `wants` has room for `size` bytes. Else notes that, and when it will have,
+    /// if that is known, in `next_credit`.
+    #[inline]
+    pub(super) fn has_credit(
+        &mut self,
+        now: Time,
+        wants: ChannelIndex,
+        size: WireSize,
+        next_credit: &mut Time,
+    ) -> bool {
+        let channel = &mut self.channels[wants.at()];
+        if channel.credit < size.0 {
+            self.credits.collect(now, channel);
+        }
+        if channel.credit >= size.0 {
+            return true;
+        }
+        channel.lacks = true;
+        match self.credits.enough_at(size, channel) {
+            Some(at) => *next_credit = (*next_credit).min(at),
+            None => {
+                let link = self.channel_count.link_of(wants);
+                self.ports[link.at()].starving |= self.channel_count.bit(wants);
+            }
+        }
+        false
     }
 
     #[inline]

@@ -8,13 +8,14 @@ mod allocation;
 mod credits;
 mod links;
 mod marks;
+mod output_buffers;
 mod passage;
 mod requests;
 mod state;
 
 use std::ops::Range;
 
-use engine::{Bytes, Lane, Owner, Queue, Time};
+use engine::{Bandwidth, Bytes, Lane, Owner, Queue, Time};
 
 use super::index::ChannelIndex;
 use super::options::{Arbitration, PacketOptions};
@@ -25,11 +26,13 @@ use crate::topology::{LinkId, Topology};
 use credits::Credits;
 use links::{Port, VirtualChannel};
 use marks::Marks;
+use output_buffers::OutputBuffers;
 use requests::Listed;
 
 pub(super) use allocation::Allocation;
 pub(super) use credits::Credit;
 pub(super) use links::LinkKind;
+pub(super) use output_buffers::Departure;
 pub(super) use passage::Passage;
 pub(super) use requests::{Request, Source};
 
@@ -107,6 +110,10 @@ pub(super) struct Switch {
     marked: Vec<LinkId>,
     /// Congestion marks, where routers mark packets.
     marks: Option<Box<Marks>>,
+    /// Output buffers, where routers have some.
+    outputs: Option<Box<OutputBuffers>>,
+    /// Rate of the crossbars; `None` is that of the faster of the two links.
+    crossbar: Option<Bandwidth>,
     arbitration: Arbitration,
     /// Room in the buffer of each channel; `None` is without limit.
     buffer: Option<Bytes>,
@@ -131,6 +138,9 @@ impl Switch {
         assert!(count < NOTHING as usize, "fewer than 2^30 virtual channels");
         assert!(u32::from(channels) <= u32::BITS, "at most 32 virtual channels for each link");
         let (kinds, ports) = links::all(topology, options);
+        let outputs = options.output_buffer.map(|buffer| {
+            Box::new(OutputBuffers::new(ports.len(), usize::from(channels), buffer))
+        });
         Switch {
             channel_count: ChannelCount(channels.into()),
             kinds,
@@ -141,6 +151,8 @@ impl Switch {
             credits: Credits::default(),
             marked: Vec::new(),
             marks: None,
+            outputs,
+            crossbar: options.crossbar,
             arbitration: options.arbitration,
             buffer: options.buffer,
             is_lossy,

@@ -1,6 +1,6 @@
 //! Passage of granted packets: through the crossbar, over the link, and what they leave behind.
 
-use engine::{Queue, Time};
+use engine::{Duration, Queue, Time};
 
 use super::super::index::{ChannelIndex, PacketIndex};
 use super::super::packets::{InTransit, Packets};
@@ -51,16 +51,24 @@ impl Switch {
         let from = self.link_of(input);
         let come = *self.kind(from);
         let there = packet.tail + come.pipeline;
-        let transfer = come.transfer(packet.size).min(self.kind(link).transfer(packet.size));
-        let across = (now + transfer).max(there);
+        let across = (now + self.crossing_time(&come, link, packet.size)).max(there);
         self.channels[input.at()].left_at = across;
         let line = self.hold_line(from, across);
-        Passage { end: end.max(there), credit_at: across + come.cable, held_by, line }
+        Passage { end: end.max(across), credit_at: across + come.cable, held_by, line }
+    }
+
+    /// Time that a packet of `size` needs to cross from a link of kind `come` to `link`, if it comes quickly enough.
+    #[inline]
+    pub(super) fn crossing_time(&self, come: &LinkKind, link: LinkId, size: WireSize) -> Duration {
+        match self.crossbar {
+            None => come.transfer(size).min(self.kind(link).transfer(size)),
+            Some(rate) => rate.transfer(size.into()),
+        }
     }
 
     /// The crossbar's line of `link` is busy until `end`: the link, if somebody there waits to hear of it.
     #[inline]
-    fn hold_line(&mut self, link: LinkId, end: Time) -> Option<LinkId> {
+    pub(super) fn hold_line(&mut self, link: LinkId, end: Time) -> Option<LinkId> {
         let channels = self.channel_count.range(link);
         let waits = self.channels[channels].iter().any(|channel| !channel.is_empty());
         let port = &mut self.ports[link.at()];
@@ -124,20 +132,9 @@ impl Switch {
     #[inline]
     fn end_wait(&mut self, now: Time, link: LinkId, input: ChannelIndex, packet: &mut InTransit) -> Resource {
         let turn = self.turn_at(now, link, packet.wants, packet.size);
+        let resource = self.kinds[usize::from(self.ports[link.at()].kind)].resource;
         let channel = &mut self.channels[input.at()];
-        if packet.ready >= now {
-            channel.held_by = self.kinds[usize::from(self.ports[link.at()].kind)].resource;
-            return Resource::NOTHING;
-        }
-        let asked = packet.ready.max(channel.left_at);
-        if asked > packet.ready {
-            packet.waits.add(channel.held_by, asked.since(packet.ready));
-        }
-        if now > asked {
-            packet.waits.add(turn, now.since(asked));
-            channel.held_by = turn;
-        }
-        channel.held_by
+        wait_in_turn(packet, now, channel.left_at, &mut channel.held_by, turn, resource)
     }
 
     /// `packet` takes its place in the queue of `channel`. True if it is the first.
@@ -179,7 +176,7 @@ impl Switch {
         if port.looks_at == now {
             port.looks_at = Time::NEVER;
         }
-        if port.requests != Requester::NONE {
+        if port.requests != Requester::NONE || self.has_stored(link) {
             self.mark(link);
         }
     }
@@ -206,4 +203,31 @@ impl Switch {
         }
         true
     }
+}
+
+/// Adds to the waits of `packet`, the first of its queue until now, which goes on by a link of `resource`: until the packet
+/// before it had left at `left_at` it waited for what that is `held_by`, and since then for its `turn`. Gives what it waited
+/// for.
+#[inline]
+pub(super) fn wait_in_turn(
+    packet: &mut InTransit,
+    now: Time,
+    left_at: Time,
+    held_by: &mut Resource,
+    turn: Resource,
+    resource: Resource,
+) -> Resource {
+    if packet.ready >= now {
+        *held_by = resource;
+        return Resource::NOTHING;
+    }
+    let asked = packet.ready.max(left_at);
+    if asked > packet.ready {
+        packet.waits.add(*held_by, asked.since(packet.ready));
+    }
+    if now > asked {
+        packet.waits.add(turn, now.since(asked));
+        *held_by = turn;
+    }
+    *held_by
 }

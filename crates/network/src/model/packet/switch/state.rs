@@ -23,9 +23,11 @@ impl Switch {
         self.ports[link.at()].packets
     }
 
-    /// The least time for which a packet of `size` is on the wire of a link.
+    /// The least time for which a packet of `size` is on the wire of a link, or crosses a router.
     pub fn least_transfer(&self, size: WireSize) -> Duration {
-        self.kinds.iter().map(|kind| kind.transfer(size)).min().unwrap_or(Duration::ZERO)
+        let crossing = self.crossbar.map(|rate| rate.transfer(size.into()));
+        let on_links = self.kinds.iter().map(|kind| kind.transfer(size));
+        on_links.chain(crossing).min().unwrap_or(Duration::ZERO)
     }
 
     /// All virtual channels.
@@ -66,16 +68,18 @@ impl Switch {
         channels.map(|(index, channel)| [index, packets[channel.front].wants.0]).collect()
     }
 
-    /// Room in buffers that the starts of their links do not know of at `now`.
+    /// Room in buffers that the starts of their links do not know of at `now`, and room that packets take in the buffers of
+    /// outputs.
     pub fn missing_credit(&self, now: Time) -> Bytes {
-        let Some(buffer) = self.buffer else { return Bytes(0) };
+        let stored: u64 = (0..self.ports.len() as u32).map(|link| self.stored(now, LinkId(link)).0).sum();
+        let Some(buffer) = self.buffer else { return Bytes(stored) };
         let missing = |channel| buffer.0 - u64::from(self.credits.known(now, channel));
-        Bytes(self.channels.iter().map(missing).sum())
+        Bytes(stored + self.channels.iter().map(missing).sum::<u64>())
     }
 
-    /// Bytes of the packets that ask for `link`, a link between routers.
-    pub fn waiting(&self, link: LinkId, packets: &Packets) -> Bytes {
-        let (mut requester, mut bytes) = (self.ports[link.at()].requests, 0);
+    /// Bytes of the packets that ask for `link`, a link between routers, and in its output buffers at `now`.
+    pub fn waiting(&self, now: Time, link: LinkId, packets: &Packets) -> Bytes {
+        let (mut requester, mut bytes) = (self.ports[link.at()].requests, self.stored(now, link).0);
         while requester != Requester::NONE {
             // Processes ask for the links of hosts alone, about which nothing is decided.
             let channel = &self.channels[requester.0 as usize];

@@ -48,6 +48,8 @@ fn options() -> PacketOptions {
         header: Bytes(32),
         flit: Bytes(16),
         buffer: Some(Bytes(8192)),
+        crossbar: None,
+        output_buffer: None,
         switching: super::super::Switching::VirtualCutThrough,
         arbitration: super::super::Arbitration::RoundRobin,
         pipeline: Duration(94_000),

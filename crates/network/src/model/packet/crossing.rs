@@ -1,0 +1,73 @@
+//! Crossing: packets pass the crossbar into the buffers of outputs, and leave these over links.
+//!
+//! ```text
+//! crossing        from t, when the lines of input and output are idle and the output's buffer has room,
+//!                 until X = max(t + L / b_x, tail at the router + P)
+//! transmission    from t' ≥ t, when link and credits are there, until E = max(t' + L / b, X)
+//! room            in the input's buffer X + c' at the start of its link, in the output's at E
+//! ```
+//!
+//! At every instant an output first lets a packet cross, and then sends one, be it the same: alone, a packet waits for
+//! neither.
+
+use engine::{Queue, Time};
+
+use super::Packet;
+use super::index::ChannelIndex;
+use super::size::Span;
+use super::switch::{Credit, Departure, Source};
+use crate::topology::LinkId;
+
+impl Packet {
+    /// The output `link`, which has buffers, lets a packet cross to them and sends one from them.
+    pub(super) fn allocate_crossing(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
+        if let Some(input) = self.switch.choose_crossing(now, link, &self.packets, &self.messages) {
+            self.cross(now, link, input, queue);
+        }
+        match self.switch.choose_departure(now, link, &self.packets, &self.messages, queue) {
+            Departure::Nothing => {}
+            Departure::Stalled(channel) => self.note_stall(now, channel),
+            Departure::Granted(channel) => self.depart(now, link, channel, queue),
+        }
+        self.switch.look_again(now, link, queue);
+    }
+
+    /// The first packet of the channel `input` crosses to the output `link`.
+    fn cross(&mut self, now: Time, link: LinkId, input: ChannelIndex, queue: &mut Queue) {
+        let packet = self.switch.take_front(input, &mut self.packets);
+        let size = self.packets[packet].size;
+        let crossing = self.switch.cross(now, link, input, packet, &mut self.packets, queue);
+        if self.switch.has_credits() {
+            let credit = Credit { size, held_by: crossing.held_by };
+            self.send_credit(now, crossing.credit_at, input, credit, queue);
+        }
+        if self.recorder.is_watching() {
+            self.note_crossing(Span { begin: now, end: crossing.end }, input, packet);
+        }
+    }
+
+    /// The first packet in the output buffer of `channel` leaves over `link`.
+    fn depart(&mut self, now: Time, link: LinkId, channel: ChannelIndex, queue: &mut Queue) {
+        let packet = self.switch.take_stored(channel, &mut self.packets);
+        if self.switch.marks_packets() {
+            self.count_out(packet, true);
+        }
+        let end = self.end_of(now, link, packet).max(self.packets[packet].tail);
+        self.switch.end_wait_in_store(now, channel, end, &mut self.packets[packet]);
+        let origin = self.switch.origin(packet).expect("it has crossed");
+        self.transmit(link, Span { begin: now, end }, Source::Channel(origin.input), packet, queue);
+    }
+
+    /// The packets in the output buffers of `link` are lost, because that or their router has failed.
+    pub(super) fn lose_stored(&mut self, now: Time, link: LinkId) {
+        if !self.switch.has_stored(link) {
+            return;
+        }
+        for channel in self.switch.channel_count().channels(link) {
+            while let Some(packet) = self.switch.drop_stored(channel, &mut self.packets) {
+                self.note_stored_drop(now, channel, self.packets[packet].size);
+                self.lose_by_fault(packet);
+            }
+        }
+    }
+}
