@@ -79,11 +79,11 @@ const TIMEOUT: u64 = 20 * US;
 
 /// Packets of 1000 B without a header, acknowledged by 10 B, sent again after 20 us.
 fn packets(fabric: &Arc<Fabric>) -> Packet {
-    packets_through(fabric, 4000)
+    packets_through(fabric, 4000, None)
 }
 
-/// The same, through buffers of that size.
-fn packets_through(fabric: &Arc<Fabric>, buffer: u64) -> Packet {
+/// The same, through buffers of that size at inputs, and at outputs, if they have some.
+fn packets_through(fabric: &Arc<Fabric>, buffer: u64, output_buffer: Option<u64>) -> Packet {
     let never = Bytes(u64::MAX);
     let transport = Transport {
         get_above: never,
@@ -94,7 +94,9 @@ fn packets_through(fabric: &Arc<Fabric>, buffer: u64) -> Packet {
         reliability: Reliability { timeout: Duration(TIMEOUT), doublings: 0, ..Reliability::LOSSLESS },
     };
     let hosts = Arc::new(common::transparent(2));
-    let options = PacketOptions { buffer: Some(Bytes(buffer)), ..options() };
+    let output_buffer = output_buffer.map(Bytes);
+    let crossbar = output_buffer.map(|_| Bandwidth(16_000_000_000));
+    let options = PacketOptions { buffer: Some(Bytes(buffer)), crossbar, output_buffer, ..options() };
     Packet::with_transport(fabric.clone(), hosts, options, Some(transport), &Part::whole())
 }
 
@@ -204,6 +206,44 @@ fn a_message_waits_for_the_link_of_its_host() {
     }
 }
 
+/// Two packets of host 0, A and C, and one of host 5, B, go over the link from router 0 to router 1, in ns:
+///
+/// ```text
+/// crossing   A [100, 350]   B [350, 450]   C [450, 600]     B may cross from 200 on, C from 350: as fast as they come
+/// link       A [100, 350]   B [350, …]
+/// ```
+///
+/// The link fails at 500, when A is at router 1, B on the link and C at the output. B is lost. C goes on if the link returns
+/// before anybody knows, and is lost once that is known; so it is when the router fails.
+#[test]
+fn a_failed_link_takes_what_has_crossed_to_it() {
+    let (at, fails_at) = (10 * US, 10 * US + 500 * NS);
+    let run = |link: bool, returns_at, detection| {
+        let fabric = failing("ring", RING, "dimension-order", |topology| {
+            let what = match link {
+                true => Failing::Links(links_named(topology, "(0) -> (1)", None).unwrap()),
+                false => Failing::Router(router_named(topology, "(0)").unwrap()),
+            };
+            let planned = Planned { what, fails_at: Time(fails_at), returns_at: Time(returns_at) };
+            Faults { detection: Duration(detection), ..given(vec![planned]) }
+        });
+        let mut packet = packets_through(&fabric, 4000, Some(1000));
+        let times = delivered(&mut packet, &[(at, 0, 1), (at, 0, 1), (at, 5, 1)]);
+        assert_eq!(packet.missing_credit(Time(NEVER - 1)), 0);
+        let losses = packet.totals().losses;
+        assert_eq!(losses.lost, losses.broken);
+        (times.iter().map(|time| (time - at) / NS).collect::<Vec<_>>(), losses.lost)
+    };
+    // From the timeout on: B sets out 250 ns after the first time, C 500 ns.
+    let again = |sets_out: u64, hops: u64| sets_out + TIMEOUT / NS + (2 + hops) * 100 + 250;
+    let returns_at = fails_at + 150 * NS;
+    assert_eq!(run(true, returns_at, 2 * US), (vec![550, 650 + 450, again(250, 2)], 1));
+    assert_eq!(run(true, NEVER, 0), (vec![550, again(500, 5), again(250, 4)], 2));
+    // The answer to A finds no way at 550, so that A is sent again, too: B and C wait behind it at the link, until 600 and
+    // 850 ns from the timeout on, where they are at 450 and 600.
+    assert_eq!(run(false, returns_at, 0), (vec![550, again(500, 1) + 250, again(250, 2) + 150], 3));
+}
+
 /// A router that fails takes what is in its buffers, and cuts off its hosts until it is back.
 #[test]
 fn messages_to_a_failed_router_wait_until_it_returns() {
@@ -300,7 +340,7 @@ proptest! {
     fn all_arrives_once_for_every_cut(
         drawn in prop::collection::vec(any_message(), 1..40),
         seed in any::<u64>(),
-        protocol in prop::sample::select(&["packet packets", "packet fma", "packet packets 0.05"]),
+        protocol in prop::sample::select(&["packet packets", "packet fma", "packet packets 0.05", "packet packets buffered"]),
         detection in 0..3u64,
         nics in 1..4u8,
     ) {
@@ -347,6 +387,7 @@ proptest! {
         drawn in prop::collection::vec(any_message(), 20..60),
         seed in any::<u64>(),
         buffer in prop::sample::select(&[1000, 4000]),
+        output_buffer in prop::sample::select(&[None, Some(1000), Some(3000)]),
     ) {
         let mut cost = Losses::default();
         for (kind, text, routing) in NETWORKS {
@@ -360,7 +401,7 @@ proptest! {
             let messages: Vec<_> = drawn.iter().enumerate().map(|(number, (at, from, to, size))| {
                 (*at, common::message((from % hosts, 0), (to % hosts, 0), *size, number as u64))
             }).collect();
-            let mut packet = packets_through(&fabric, buffer);
+            let mut packet = packets_through(&fabric, buffer, output_buffer);
             let times = common::drive_answered(&mut packet, &messages);
             let done = times.iter().all(|(sent, delivered)| sent.is_some() && delivered.is_some());
             prop_assert!(

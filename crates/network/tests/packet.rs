@@ -13,7 +13,9 @@ use network::routing::{ROUTINGS, Routing};
 use network::topology::planes::with_planes;
 use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
-use network::{Cut, Fabric, Grain, HostParameters, Message, Network, NicChoice, NicPair, Nics, Topology};
+use network::{
+    Cut, Fabric, Grain, HostParameters, Message, Network, NicChoice, NicOrder, NicPair, Nics, Topology,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 use support::Example;
@@ -124,6 +126,68 @@ fn a_small_buffer_limits_the_rate() {
     let host = wire + 2 * LINKS.host_latency.0;
     let period = router.max(host);
     assert_eq!(delivered, [Time(3 * 104_000 + 49 * period + wire)]);
+}
+
+/// Alone, a packet waits for neither crossbar nor output: with a crossbar as fast as the links, or faster, it takes what it
+/// takes without output buffers. A slower one is the narrowest place of the way.
+#[test]
+fn output_buffers_cost_an_idle_network_nothing() {
+    let rates = [None, Some(4_000_000_000), Some(16_000_000_000), Some(u64::MAX), Some(1_000_000_000)];
+    for (crossbar, packets) in rates.into_iter().flat_map(|rate| [1, 2, 1000].map(|packets| (rate, packets)))
+    {
+        for output_buffer in [None, Some(Bytes(2048)), Some(Bytes(8192))] {
+            let crossbar = crossbar.map(Bandwidth);
+            let mut packet =
+                Packet::new(torus(&[8, 8]), hosts(), PacketOptions { crossbar, output_buffer, ..options() });
+            let message = common::message((0, 0), (19, 0), packets * 2016, 0);
+            let delivered = run(&mut packet, &[(Time(0), message)]);
+            let byte = if crossbar == Some(Bandwidth(1_000_000_000)) { 4 * BYTE } else { BYTE };
+            assert_eq!(
+                delivered,
+                [Time(7 * 104_000 + packets * 2048 * byte)],
+                "{crossbar:?} {output_buffer:?}"
+            );
+            assert_eq!(packet.idle_time(&message), delivered[0].since(Time(0)));
+        }
+    }
+}
+
+/// Hosts 1, 2 and 3 each have a packet for host 0, stored at the router at 104 ns and a wire's time; host 3 has another
+/// behind it, for host 4, whose link is idle. In wires' times after that, host 4's packet leaves:
+///
+/// ```text
+/// no buffers, or room for one packet     at 2: the one before it crosses when the link to host 0 is idle
+///             and a crossbar like links  at 3: and takes its time
+/// room for two                           at 1, when it has come: the other two are in the buffer, or have left
+///             and a crossbar like links  at 3: two have crossed before the one before it
+/// ```
+#[test]
+fn a_packet_at_its_output_blocks_nobody() {
+    let fabric = fabric("crossbar", &[("hosts", Value::Integer(5))]);
+    let send = |(number, (from, to))| (Time(0), common::message((from, 0), (to, 0), 2016, number));
+    let messages: Vec<_> = (0..).zip([(1, 0), (2, 0), (3, 0), (3, 4)]).map(send).collect();
+    let wire = 2048 * BYTE;
+    let none = (None, Bandwidth::INFINITE, 2);
+    let (one, two) = ((Some(2048), Bandwidth::INFINITE, 2), (Some(4096), Bandwidth::INFINITE, 1));
+    let slow = [None, Some(2048), Some(4096)].map(|buffer| (buffer, LINKS.bandwidth, 3));
+    for (output_buffer, crossbar, leaves) in [none, one, two].into_iter().chain(slow) {
+        let options = PacketOptions {
+            switching: Switching::StoreAndForward,
+            output_buffer: output_buffer.map(Bytes),
+            crossbar: Some(crossbar),
+            ..options()
+        };
+        let nics = Nics { order: Some(NicOrder::InTurn), ..Nics::ONE };
+        let hosts = HostParameters { nics, ..common::transparent(1) };
+        let mut packet = Packet::new(fabric.clone(), hosts.into(), options);
+        let delivered = run(&mut packet, &messages);
+        let stored = 104_000 + wire;
+        assert_eq!(
+            delivered[3],
+            Time(stored + leaves * wire + wire + 104_000),
+            "{output_buffer:?} {crossbar}"
+        );
+    }
 }
 
 /// Two messages for one host share its link packet by packet.
@@ -240,7 +304,13 @@ proptest! {
     /// Whatever the traffic: all arrives (the driver checks: exactly once), no sooner than alone, and in
     /// the end every credit is where it was.
     #[test]
-    fn everything_arrives(mut messages in prop::collection::vec(any_message(27), 1..200), age in any::<bool>()) {
+    fn everything_arrives(
+        mut messages in prop::collection::vec(any_message(27), 1..200),
+        age in any::<bool>(),
+        crossbar in prop::option::of(select(&[1_000_000_000, 4_000_000_000, 9_000_000_001, u64::MAX][..])),
+        output_buffer in prop::option::of(select(&[2048, 5000][..])),
+    ) {
+        let (crossbar, output_buffer) = (crossbar.map(Bandwidth), output_buffer.map(Bytes));
         for (number, (_, message)) in messages.iter_mut().enumerate() {
             common::renumber(message, number as u64);
         }
@@ -251,11 +321,13 @@ proptest! {
             fabric("crossbar", &[("hosts", Value::Integer(27))]),
         ];
         for fabric in networks {
-            let mut packet = Packet::new(fabric, hosts(), PacketOptions { arbitration, ..options() });
+            let options = PacketOptions { arbitration, crossbar, output_buffer, ..options() };
+            let mut packet = Packet::new(fabric, hosts(), options);
             let delivered = run(&mut packet, &messages);
             for (delivered, (at, message)) in delivered.iter().zip(&messages) {
                 prop_assert!(*delivered >= *at + packet.idle_time(message));
             }
+            prop_assert_eq!(packet.missing_credit(Time(u64::MAX - 1)), 0);
             prop_assert_eq!(network::deadlock::describe(&[&packet]), None);
         }
     }
@@ -269,7 +341,7 @@ proptest! {
         nics in any_nics(),
         networks in any_networks(),
         named in prop::collection::vec((0..8u8, 0..8u8), 120),
-        name in prop::sample::select(&["packet", "packet", "packet fma-put", "packet fma-get", "packet packets 0.2", "packet fma 0.05"]),
+        name in prop::sample::select(&["packet", "packet", "packet fma-put", "packet fma-get", "packet packets 0.2", "packet fma 0.05", "packet buffered", "packet fma buffered", "packet packets 0.2 buffered"]),
     ) {
         for (number, (_, message)) in messages.iter_mut().enumerate() {
             common::renumber(message, number as u64);

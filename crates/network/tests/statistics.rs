@@ -176,6 +176,29 @@ fn two_flows_at_one_output() {
     assert_eq!(fabric.topology.link(slow.link).to, fabric.topology.link(slow.next).from);
 }
 
+/// The same two, stored before they cross at once into output buffers. No input holds them for any time. Outputs do, from
+/// the crossing until the tail has left, which counts for the link that the packet goes by: a packet's time at each link of
+/// the ring, one and two packets' times at the link to the host.
+#[test]
+fn packets_that_have_crossed_are_held_at_their_output() {
+    let fabric = torus(&[9]);
+    let stored = PacketOptions {
+        crossbar: Some(Bandwidth::INFINITE),
+        output_buffer: Some(Bytes(4096)),
+        switching: Switching::StoreAndForward,
+        ..packets(4)
+    };
+    let statistics = statistics(&fabric, stored, &ALL, &[(1, 0, 2016), (8, 0, 2016)]);
+    let (down, held) = total(&of_class(&statistics, &fabric, "host down"));
+    assert_eq!((down.packets, down.waited_ps, down.waited_max_ps), (2, u128::from(WIRE), WIRE));
+    let on_ring = ["x+", "x-"].map(|class| total(&of_class(&statistics, &fabric, class)).1.byte_ps);
+    assert_eq!(on_ring, [2048 * u128::from(WIRE); 2]);
+    assert_eq!((held.byte_ps, held.max), (3 * 2048 * u128::from(WIRE), 4096));
+    let slowest = statistics.slow.slowest();
+    assert_eq!((slowest.len(), slowest[0].waited), (1, Duration(WIRE)));
+    assert_eq!(slowest[0].residence, Duration(94 * NS + 2 * WIRE));
+}
+
 /// A buffer of one packet. With s, d and u the grants at the link between routers, to the host, and from
 /// the host, in ns: room at the host is known 208 after a tail has left, at a router 10 after it.
 ///
@@ -312,14 +335,20 @@ fn rows(traffic: &Traffic) -> Vec<Row> {
 }
 
 /// Statistics of the parts of `cut`, put together.
-fn in_parts(fabric: &Arc<Fabric>, cut: Cut, options: &Options, messages: &[(Time, Message)]) -> Statistics {
+fn in_parts(
+    model: &str,
+    fabric: &Arc<Fabric>,
+    cut: Cut,
+    options: &Options,
+    messages: &[(Time, Message)],
+) -> Statistics {
     let mut hosts = HostParameters::clone(&hosts());
     (hosts.packet_payload, hosts.packet_wire) = (Bytes(2016), Bytes(2048));
     let cut = Arc::new(cut);
     let keep = |network: &mut dyn Network, part: &Part| {
         keep_statistics(network.as_packets().expect("packets"), fabric, part, options);
     };
-    let done = parts::run_with("packet", fabric, &Arc::new(hosts), &cut, messages, keep);
+    let done = parts::run_with(model, fabric, &Arc::new(hosts), &cut, messages, keep);
     let end = done.iter().flat_map(|(log, _)| log).map(|(at, ..)| *at).max().unwrap_or(Time::ZERO);
     let all = done.into_iter().map(|(_, mut network)| take_statistics(network.as_packets().unwrap(), end));
     all.reduce(Statistics::and).unwrap()
@@ -331,7 +360,12 @@ proptest! {
     /// Sums over periods are the totals that links count by themselves, and every payload byte is on each
     /// link of its way; periods that have doubled are those that were as long from the start.
     #[test]
-    fn sums_are_totals(mut messages in prop::collection::vec(any_message(27), 1..100), period in 1..2_000_000u64) {
+    fn sums_are_totals(
+        mut messages in prop::collection::vec(any_message(27), 1..100),
+        period in 1..2_000_000u64,
+        output_buffer in prop::option::of(Just(Bytes(5000))),
+    ) {
+        let packets = |to_a_buffer| PacketOptions { output_buffer, ..packets(to_a_buffer) };
         messages.iter_mut().zip(0..).for_each(|((_, message), number)| common::renumber(message, number));
         let fabric = torus(&[3, 3, 3]);
         let options = Options { period: Duration(period), periods: 40, ..ALL };
@@ -380,15 +414,19 @@ proptest! {
 
     /// However the network is cut, the parts together have seen the same.
     #[test]
-    fn parts_add_up(mut messages in prop::collection::vec(any_message(27), 1..100), rows_most in 500..200_000u32) {
+    fn parts_add_up(
+        mut messages in prop::collection::vec(any_message(27), 1..100),
+        rows_most in 500..200_000u32,
+        model in prop::sample::select(&["packet", "packet packets 0 buffered"]),
+    ) {
         messages.iter_mut().zip(0..).for_each(|((_, message), number)| common::renumber(message, number));
         let tree = [("m", integers(&[3, 3, 3])), ("w", integers(&[1, 2, 2]))];
         let options = Options { period: Duration(50_000), periods: 30, rows: rows_most, ..ALL };
         for fabric in [torus(&[3, 3, 3]), fabric("fat-tree", &tree)] {
-            let whole = in_parts(&fabric, Cut::whole(), &options, &messages);
+            let whole = in_parts(model, &fabric, Cut::whole(), &options, &messages);
             for count in [2, 3, 8] {
                 let cut = Cut::new(&*fabric.topology, Grain::Routers, count, &[1; 27]);
-                let parts = in_parts(&fabric, cut, &options, &messages);
+                let parts = in_parts(model, &fabric, cut, &options, &messages);
                 prop_assert_eq!(rows(&parts.classes), rows(&whole.classes));
                 prop_assert_eq!(rows(&parts.regions), rows(&whole.regions));
                 prop_assert_eq!(parts.by_place.as_ref().map(rows), whole.by_place.as_ref().map(rows));

@@ -15,7 +15,8 @@ use network::{
 };
 
 /// A model, as a platform file would name it: `"flow"`, or with a sharing `"flow equal-share"`; or with a
-/// protocol, a loss and a congestion control `"packet fma-put 0.1 dctcp"`.
+/// protocol, a loss and a congestion control `"packet fma-put 0.1 dctcp"`; `"buffered"` behind all that gives outputs
+/// buffers, and crossbars a rate of their own.
 pub fn model(name: &str, fabric: &Arc<Fabric>, hosts: &Arc<HostParameters>) -> Box<dyn Network> {
     model_of_part(name, fabric, hosts, &Part::whole())
 }
@@ -27,13 +28,18 @@ pub fn model_of_part(
     hosts: &Arc<HostParameters>,
     part: &Part,
 ) -> Box<dyn Network> {
-    let mut words = name.split(' ');
+    let plain = name.strip_suffix(" buffered");
+    let mut words = plain.unwrap_or(name).split(' ');
     let kind = words.next().unwrap();
     let entry = engine::registry::find(MODELS, "model", kind).unwrap();
     let mut arguments = Arguments::default();
     match kind {
         "flow" => drop(arguments.0.insert("sharing", Value::Text(words.next().unwrap_or("max-min").into()))),
         "packet" => {
+            if plain.is_some() {
+                arguments.0.insert("output_buffer", Value::Size(Bytes(5000)));
+                arguments.0.insert("crossbar_bandwidth", Value::Bandwidth(Bandwidth(9_000_000_001)));
+            }
             arguments.0.insert("protocol", Value::Text(words.next().unwrap_or("packets").into()));
             let loss = words.next().map_or(0.0, |loss| loss.parse().unwrap());
             arguments.0.insert("loss", Value::Number(loss));

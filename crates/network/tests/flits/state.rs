@@ -405,7 +405,9 @@ impl<'a> Network<'a> {
                 first.iter().find(after).or(first.first_key_value())
             }
         };
-        let Some((channel, packet)) = chosen.map(|(channel, packet)| (*channel, *packet)) else { return false };
+        let Some((channel, packet)) = chosen.map(|(channel, packet)| (*channel, *packet)) else {
+            return false;
+        };
         *self.credits.get_mut(&channel).unwrap() -= self.packets[packet].flits;
         output.sent_last = Some(channel);
         let passing = output.passing.iter_mut().find(|passing| passing.packet == packet).unwrap();

@@ -168,7 +168,9 @@ impl<const AT_START: bool> Contents<AT_START> {
             slow: std::mem::take(&mut self.slow).into(),
         };
         if held != Held::default() {
-            tables.of_buffer::<AT_START>(at, |table, place| table.add_held(place, Time(self.until.0 - 1), &held));
+            tables.of_buffer::<AT_START>(at, |table, place| {
+                table.add_held(place, Time(self.until.0 - 1), &held)
+            });
         }
     }
 }

@@ -138,9 +138,9 @@ impl Switch {
         assert!(count < NOTHING as usize, "fewer than 2^30 virtual channels");
         assert!(u32::from(channels) <= u32::BITS, "at most 32 virtual channels for each link");
         let (kinds, ports) = links::all(topology, options);
-        let outputs = options.output_buffer.map(|buffer| {
-            Box::new(OutputBuffers::new(ports.len(), usize::from(channels), buffer))
-        });
+        let outputs = options
+            .output_buffer
+            .map(|buffer| Box::new(OutputBuffers::new(ports.len(), usize::from(channels), buffer)));
         Switch {
             channel_count: ChannelCount(channels.into()),
             kinds,

@@ -295,13 +295,7 @@ impl Switch {
     }
 
     /// `packet`, the first in the output buffer of `channel` until now, is sent until `end`. Adds to its waits.
-    pub fn end_wait_in_store(
-        &mut self,
-        now: Time,
-        channel: ChannelIndex,
-        end: Time,
-        packet: &mut InTransit,
-    ) {
+    pub fn end_wait_in_store(&mut self, now: Time, channel: ChannelIndex, end: Time, packet: &mut InTransit) {
         let link = self.link_of(channel);
         let resource = self.kind(link).resource;
         let turn = self.turn_at(now, link, channel, packet.size);

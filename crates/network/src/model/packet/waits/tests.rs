@@ -113,6 +113,8 @@ proptest! {
     fn waits_sum_to_the_delay(
         messages in prop::collection::vec((0..6u64, (0..HOSTS, 0..2u16), (0..HOSTS / 3, 0..2u16), 0..20_000u64), 1..200),
         in_turn in any::<bool>(),
+        crossbar in prop::sample::select(&[None, Some(RATE), Some(Bandwidth(9_000_000_001)), Some(Bandwidth::INFINITE)]),
+        output_buffer in prop::sample::select(&[None, Some(Bytes(2048)), Some(Bytes(5000))]),
     ) {
         let messages: Vec<_> = messages.iter().map(|(at, from, to, size)| (at * 128_000, *from, *to, *size)).collect();
         let order = if in_turn { NicOrder::InTurn } else { NicOrder::Shared };
@@ -125,7 +127,7 @@ proptest! {
         for fabric in fabrics {
             // One class of hosts' NICs, and links between routers, both ways.
             let few = fabric.topology.classes().len() - HOST_CLASSES.len() < RESOURCES;
-            let mut packet = Packet::new(fabric, hosts(Some(order)), options());
+            let mut packet = Packet::new(fabric, hosts(Some(order)), PacketOptions { crossbar, output_buffer, ..options() });
             for (number, (delay, waits)) in run(&mut packet, &messages).into_iter().enumerate() {
                 if waits.0.contains(&0) || few {
                     prop_assert_eq!(sum(waits), delay, "message {}", number);
