@@ -64,6 +64,16 @@ impl Work {
         Work(self.0 + other.0)
     }
 
+    /// This reading of a clock on one that is ahead by `shift`, which may wrap around.
+    pub fn shifted(self, shift: Work) -> Work {
+        Work(self.0.wrapping_add(shift.0))
+    }
+
+    /// The opposite of [`Work::shifted`].
+    pub fn shifted_back(self, shift: Work) -> Work {
+        Work(self.0.wrapping_sub(shift.0))
+    }
+
     /// Time that it takes at `rate` (above zero), rounded up to a whole picosecond; more than 213 days
     /// saturates.
     pub fn time(self, rate: Rate) -> Duration {

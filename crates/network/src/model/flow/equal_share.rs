@@ -31,7 +31,7 @@ pub(super) fn solve(now: Time, streams: &mut Streams, risen: &mut Vec<u32>) {
     }
     // Those that a link with more to share holds back: others may hold them back more.
     for at in risen.drain(..) {
-        for position in (0..streams.links.all[at as usize].keeps as usize).rev() {
+        for position in (0..streams.links.all[at as usize].held as usize).rev() {
             let entry = streams.links.entries[at as usize][position];
             let hop = narrowest(&entry, streams);
             if streams.hops[hop] != at {
@@ -41,14 +41,14 @@ pub(super) fn solve(now: Time, streams: &mut Streams, risen: &mut Vec<u32>) {
     }
     for at in changed.drain(..) {
         let share = Rate(streams.links.all[at as usize].level);
-        for position in streams.links.all[at as usize].keeps as usize.. {
+        for position in streams.links.all[at as usize].held as usize.. {
             let Some(entry) = streams.links.entries[at as usize].get(position).copied() else { break };
-            let rate = streams.rate(entry.stream);
+            let rate = streams.bundle_rate(entry.number);
             let class = streams.links.all[at as usize].class;
             if rate == Rate::INFINITE {
                 hold(narrowest(&entry, streams), now, streams);
             } else if share < rate && streams.classes.weight(class, entry.regime) != Weight(0) {
-                streams.note(streams.all[entry.stream as usize].bottleneck);
+                streams.note(streams.bundles.all[entry.number as usize].bottleneck);
                 hold(entry.place(), now, streams);
             }
         }

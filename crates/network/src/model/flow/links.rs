@@ -22,7 +22,8 @@ use crate::topology::{HostId, LinkId};
 #[derive(Debug, Clone, Default)]
 #[repr(C, align(64))]
 pub(super) struct Link {
-    /// max-min: what the flows leave of the capacity; while rates are computed, it may be overdrawn.
+    /// max-min: what the flows leave of the capacity; while rates are computed, it may be overdrawn. Of a bounded link: no
+    /// more than they leave.
     pub spare: i64,
     /// The rate of the flows that it holds back, in rate steps. Equal share: the share of each flow.
     pub level: u64,
@@ -30,16 +31,28 @@ pub(super) struct Link {
     pub top: u64,
     /// Flows that it holds back.
     pub keeps: u32,
+    /// Bundles that it holds back.
+    pub held: u32,
     /// Flows on it.
     pub load: u32,
     /// Flows on it that have no rate yet.
     pub fresh: u32,
+    /// Changes of rates since it was looked at whether it need be tracked.
+    pub touched: u32,
     pub class: u16,
+    /// Is its use bounded, not tracked? See `bounds.rs`.
+    pub is_bounded: bool,
+    /// Binary logarithm of the changes of rates for each flow before it is looked at whether it need be tracked.
+    pub patience: u8,
     /// Is it to be looked at when rates are computed?
     pub dirty: bool,
     /// Are the ends of its flows to be looked at?
     pub noted: bool,
 }
+
+/// A link is left untracked when the computation of shares has touched each of its flows 2⁴ times to no purpose: about
+/// what it costs to bound it.
+pub(super) const PATIENCE: u8 = 4;
 
 /// Work of a flow that the link holds back since the start, had it been there: the flow is done
 /// when this has grown by its size, whatever happens to the link's level.
@@ -50,13 +63,13 @@ struct Clock {
     since: Time,
 }
 
-/// A stream on a link.
+/// A bundle on a tracked link, or a stream on a bounded one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
-    /// If the link holds it back: when the link's clock shows this, its message ends. If it has no rate
-    /// yet: how much that has to move.
+    /// If the link holds it back: when the link's clock shows this, its first flow ends.
     pub due: Work,
-    pub stream: u32,
+    /// The bundle or the stream.
+    pub number: u32,
     /// Its hops: where they begin,
     pub path: u32,
     /// how many,
@@ -67,7 +80,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The hops of the stream, as a range of [`super::streams::Streams::hops`].
+    /// Its hops, as a range of [`super::streams::Streams::hops`].
     pub fn hops(&self) -> Range<usize> {
         self.path as usize..self.path as usize + usize::from(self.length)
     }
@@ -92,7 +105,8 @@ struct Carried {
 /// All links, numbered: the fabric's, then the hosts' parts as far as they can be a limit.
 pub(super) struct Links {
     pub all: Vec<Link>,
-    /// The streams on each, those that it holds back first; in no other order that matters.
+    /// The bundles on each, those that it holds back first; of bounded links the streams. In no other order that
+    /// matters.
     pub entries: Vec<Vec<Entry>>,
     /// Capacity of each, in rate steps of flows of weight one.
     pub capacities: Vec<u64>,
@@ -225,7 +239,7 @@ impl Links {
     }
 
     fn add(&mut self, capacity: u64, class: u16) {
-        self.all.push(Link { spare: capacity as i64, class, ..Link::default() });
+        self.all.push(Link { spare: capacity as i64, class, patience: PATIENCE, ..Link::default() });
         self.capacities.push(capacity);
     }
 }
@@ -295,14 +309,14 @@ impl Links {
         self.all[link as usize].level = level.0;
     }
 
-    /// The streams that `link` holds back.
+    /// The bundles that `link` holds back.
     pub fn held(&self, link: u32) -> &[Entry] {
-        &self.entries[link as usize][..self.all[link as usize].keeps as usize]
+        &self.entries[link as usize][..self.all[link as usize].held as usize]
     }
 
     /// Those that others hold back, or that have no rate yet.
     pub fn others(&self, link: u32) -> &[Entry] {
-        &self.entries[link as usize][self.all[link as usize].keeps as usize..]
+        &self.entries[link as usize][self.all[link as usize].held as usize..]
     }
 
     /// Time at which the first of the messages that `link` holds back ends, if there are any, and what its clock shows
@@ -345,14 +359,9 @@ impl Links {
         }
     }
 
-    /// The streams on links of the fabric, each once: where it enters the fabric. `hops` are those of all streams.
-    pub fn moving<'a>(&'a self, hops: &'a [u32]) -> impl Iterator<Item = &'a Entry> + 'a {
-        let fabric = self.fabric() as u32;
-        let enters = move |entry: &Entry, link: LinkId| {
-            hops[entry.hops()].iter().find(|hop| **hop < fabric) == Some(&link.0)
-        };
-        let on = |link: LinkId| self.entries[link.0 as usize].iter();
-        self.moved.all().flat_map(move |link| on(link).filter(move |entry| enters(entry, link)))
+    /// Links of the fabric that have flows, or have had some since the last report of changes.
+    pub fn moved(&self) -> impl Iterator<Item = LinkId> + '_ {
+        self.moved.all()
     }
 
     /// Reports the links of the fabric that have flows, or have had some since the last such report. `under_way` has the

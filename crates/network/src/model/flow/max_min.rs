@@ -40,7 +40,9 @@ pub(super) struct MaxMin {
     found: Vec<(u64, u32)>,
     /// Number of them.
     count: usize,
-    /// Streams on a link that others hold back, and that may be faster than its level.
+    /// Rates and counts of bundles on a link that others hold back, and that may be faster than its level.
+    even: Vec<(Rate, u32)>,
+    /// The same where flows have weights.
     outside: Vec<Outside>,
 }
 
@@ -48,16 +50,23 @@ pub(super) struct MaxMin {
 struct Outside {
     rate: Rate,
     weight: Weight,
+    count: u64,
     alone: Rate,
 }
 
 impl MaxMin {
     /// Finds the rates after the changes in `streams`.
     pub fn solve(&mut self, now: Time, streams: &mut Streams) {
-        if streams.classes.are_equal() {
-            self.solve_for::<true>(now, streams);
-        } else {
-            self.solve_for::<false>(now, streams);
+        loop {
+            if streams.classes.are_equal() {
+                self.solve_for::<true>(now, streams);
+            } else {
+                self.solve_for::<false>(now, streams);
+            }
+            streams.keep_bounds(now);
+            if streams.changed.is_empty() {
+                return;
+            }
         }
     }
 
@@ -73,7 +82,7 @@ impl MaxMin {
         while let Some(Reverse((_, at))) = self.queue.pop() {
             let link = &mut streams.links.all[at as usize];
             link.dirty = false;
-            if !may_be_out_of_order(link) {
+            if !may_be_out_of_order::<EQUAL>(link) {
                 continue;
             }
             let level = self.level::<EQUAL>(at, streams);
@@ -92,37 +101,77 @@ impl MaxMin {
 
     /// The level that fills link `at`, infinite if nothing does.
     fn level<const EQUAL: bool>(&mut self, at: u32, streams: &mut Streams) -> Rate {
-        let link = &streams.links.all[at as usize];
-        if EQUAL && let Some(level) = undisputed(link) {
+        if EQUAL { self.even_level(at, streams) } else { self.weighted_level(at, streams) }
+    }
+
+    /// The level of link `at`, of which all flows take their rate.
+    fn even_level(&mut self, at: u32, streams: &mut Streams) -> Rate {
+        if let Some(level) = undisputed(&streams.links.all[at as usize]) {
             return level;
         }
-        self.outside.clear();
-        let (mut sharing, mut most, mut top) = (u64::from(link.keeps) << 32, Rate::INFINITE, 0);
-        if !EQUAL {
-            let held = streams.links.held(at).iter();
-            let weight = |entry: &Entry| streams.classes.weight(link.class, entry.regime).0;
-            sharing = held.clone().map(weight).sum();
-            let alone = |entry: &Entry| streams.classes.alone(link.class, entry.regime);
-            most = held.map(alone).min().unwrap_or(Rate::INFINITE);
-        }
+        self.even.clear();
+        let (mut sharing, mut top) = (u64::from(streams.links.all[at as usize].keeps), 0);
         for entry in streams.links.others(at) {
-            let weight = weight::<EQUAL>(&streams.classes, link.class, entry.regime);
-            let alone = streams.classes.alone(link.class, entry.regime);
-            let rate = streams.rate(entry.stream);
-            sharing += weight.0;
+            let rate = streams.bundles.rates[entry.number as usize];
+            let count = streams.bundles.counts[entry.number as usize];
+            sharing += u64::from(count);
             top = if rate == Rate::INFINITE { top } else { top.max(rate.0) };
-            self.outside.push(Outside { rate, weight, alone });
+            self.even.push((rate, count));
+        }
+        let link = &mut streams.links.all[at as usize];
+        link.top = top;
+        if let Some(level) = undisputed(link) {
+            return level;
+        }
+        let mut left = streams.links.capacities[at as usize];
+        let mut level = if sharing == 0 { u64::MAX } else { left / sharing };
+        loop {
+            let before = self.even.len();
+            self.even.retain(|(rate, count)| {
+                let stays = rate.0 >= level;
+                if !stays {
+                    left -= rate.0 * u64::from(*count);
+                    sharing -= u64::from(*count);
+                }
+                stays
+            });
+            if self.even.len() == before {
+                return Rate(level);
+            }
+            level = if sharing == 0 { u64::MAX } else { left / sharing };
+        }
+    }
+
+    /// The level of link `at`, of which flows take parts by their regimes.
+    fn weighted_level(&mut self, at: u32, streams: &mut Streams) -> Rate {
+        let link = &streams.links.all[at as usize];
+        self.outside.clear();
+        let held = streams.links.held(at).iter();
+        let weight = |entry: &Entry| {
+            let count = u64::from(streams.bundles.counts[entry.number as usize]);
+            (streams.classes.weight(link.class, entry.regime), count)
+        };
+        let mut sharing = held.clone().map(weight).map(|(weight, count)| weight.0 * count).sum();
+        let alone = |entry: &Entry| streams.classes.alone(link.class, entry.regime);
+        let most = held.map(alone).min().unwrap_or(Rate::INFINITE);
+        let mut top = 0;
+        for entry in streams.links.others(at) {
+            let (weight, count) = weight(entry);
+            let rate = streams.bundles.rates[entry.number as usize];
+            sharing += weight.0 * count;
+            top = if rate == Rate::INFINITE { top } else { top.max(rate.0) };
+            self.outside.push(Outside { rate, weight, count, alone: alone(entry) });
         }
         let mut left = streams.links.capacities[at as usize];
         streams.links.all[at as usize].top = top;
         let mut level = fair_share(left, sharing);
         loop {
             let before = self.outside.len();
-            self.outside.retain(|stream| {
-                let stays = stream.rate >= level;
+            self.outside.retain(|bundle| {
+                let stays = bundle.rate >= level;
                 if !stays {
-                    left -= takes::<EQUAL>(stream.weight, stream.rate);
-                    sharing -= stream.weight.0;
+                    left -= bundle.weight.takes(bundle.rate) * bundle.count;
+                    sharing -= bundle.weight.0 * bundle.count;
                 }
                 stays
             });
@@ -131,7 +180,7 @@ impl MaxMin {
             }
             level = fair_share(left, sharing);
         }
-        self.outside.iter().map(|stream| stream.alone).fold(level.min(most), Rate::min)
+        self.outside.iter().map(|bundle| bundle.alone).fold(level.min(most), Rate::min)
     }
 
     /// Link `at` holds back at `level` all that it held before, and all that are faster.
@@ -139,20 +188,20 @@ impl MaxMin {
         let link = &mut streams.links.all[at as usize];
         // Its own flows do not put it out of order.
         link.dirty = true;
-        let (before, top, keeps, fresh) = (Rate(link.level), link.top, link.keeps, link.fresh);
+        let (before, top, held, fresh) = (Rate(link.level), link.top, link.held, link.fresh);
         streams.links.set_level(at, level, now);
-        if before != level && keeps > 0 {
+        if before != level && held > 0 {
             let entries = std::mem::take(&mut streams.links.entries[at as usize]);
-            for entry in &entries[..keeps as usize] {
+            for entry in &entries[..held as usize] {
                 self.change::<EQUAL>(entry, before, level, streams);
             }
             streams.links.entries[at as usize] = entries;
         }
         if top > level.0 || fresh > 0 {
             let class = streams.links.all[at as usize].class;
-            for position in keeps..streams.links.entries[at as usize].len() as u32 {
+            for position in held..streams.links.entries[at as usize].len() as u32 {
                 let entry = streams.links.entries[at as usize][position as usize];
-                let rate = streams.rate(entry.stream);
+                let rate = streams.bundles.rates[entry.number as usize];
                 // What takes nothing of the link is not in its way.
                 let takes_part = EQUAL || streams.classes.weight(class, entry.regime) != Weight(0);
                 if rate > level && takes_part {
@@ -169,23 +218,33 @@ impl MaxMin {
         self.count = 0;
     }
 
-    /// The rate of a stream changes on all its links. No branch waits for what is read of them: they are
+    /// The rate of a bundle changes on all its links. No branch waits for what is read of them: they are
     /// often far away in memory, and what is found there is hard to foresee.
     fn change<const EQUAL: bool>(&mut self, entry: &Entry, before: Rate, rate: Rate, streams: &mut Streams) {
+        let count = i64::from(streams.bundles.counts[entry.number as usize]);
+        streams.bundles.rates[entry.number as usize] = rate;
+        if !streams.bundles.bounds[entry.number as usize].holds(rate) {
+            streams.outgrown.push(entry.number);
+        }
         let hops = &streams.hops[entry.hops()];
-        let mut count = self.count;
+        let mut found = self.count;
         for at in hops {
             let link = &mut streams.links.all[*at as usize];
             let weight = weight::<EQUAL>(&streams.classes, link.class, entry.regime);
             let less = takes::<EQUAL>(weight, before) as i64 - takes::<EQUAL>(weight, rate) as i64;
-            link.spare += less;
+            link.spare += less * count;
             link.top = link.top.max(rate.0);
-            let is_found = !link.dirty & may_be_out_of_order(link);
+            link.touched += 1;
+            if (link.touched >> link.patience >= link.load) & (link.keeps == 0) {
+                link.touched = 0;
+                streams.idle.push(*at);
+            }
+            let is_found = !link.dirty & may_be_out_of_order::<EQUAL>(link);
             link.dirty |= is_found;
-            self.found[count] = (link.level, *at);
-            count += usize::from(is_found);
+            self.found[found] = (link.level, *at);
+            found += usize::from(is_found);
         }
-        self.count = count;
+        self.count = found;
     }
 }
 
@@ -207,9 +266,11 @@ fn least_level(link: &Link, capacity: u64) -> u64 {
     of_spare.max(capacity / u64::from(link.load.max(1)))
 }
 
-/// Links that are full up to rounding may hold flows back, too.
-fn may_be_out_of_order(link: &Link) -> bool {
-    (link.keeps | link.fresh != 0) | (link.spare < i64::from(link.load))
+/// A link that holds nobody back is in order if it has enough for all. With weights, links that are full up to rounding
+/// may hold flows back, too.
+fn may_be_out_of_order<const EQUAL: bool>(link: &Link) -> bool {
+    let least = if EQUAL { 0 } else { i64::from(link.load) };
+    (link.keeps | link.fresh != 0) | (link.spare < least)
 }
 
 fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weight {

@@ -40,6 +40,8 @@
 //! Networks" (1992), 6.5.2; NIC sharing from Gropp, Olson, Samfass (EuroMPI 2016); messages of a connection
 //! in order: InfiniBand Architecture Specification, volume 1, 10.8 (work requests of a send queue).
 
+mod bounds;
+mod bundles;
 mod classes;
 mod connections;
 mod equal_share;
@@ -105,6 +107,8 @@ pub struct Flow {
     /// Number of messages that each host has sent over the fabric: the keys of their routes.
     sent: Vec<u32>,
     route: Vec<LinkId>,
+    /// Streams whose flows end next on a link; working memory.
+    ending: Vec<u32>,
 }
 
 /// State of a message.
@@ -146,6 +150,7 @@ impl Flow {
             loads: vec![0; if by_load { count as usize * usize::from(nics.count) } else { 0 }],
             sent: vec![0; count as usize],
             route: Vec::new(),
+            ending: Vec::new(),
             alone,
         }
     }
@@ -260,12 +265,12 @@ impl Flow {
         for at in noted.drain(..) {
             self.streams.links.all[at as usize].noted = false;
             let Some((end, reached)) = self.streams.links.first_end(at, now) else { continue };
-            for position in 0..self.streams.links.all[at as usize].keeps as usize {
-                let entry = &self.streams.links.entries[at as usize][position];
-                if entry.due <= reached {
-                    self.schedule(entry.stream, end, queue);
-                }
+            let mut ending = std::mem::take(&mut self.ending);
+            for entry in self.streams.links.held(at).iter().filter(|entry| entry.due <= reached) {
+                ending.extend(self.streams.bundles.all[entry.number as usize].ending(reached));
             }
+            ending.drain(..).for_each(|stream| self.schedule(stream, end, queue));
+            self.ending = ending;
         }
         self.streams.noted = noted;
     }
@@ -365,7 +370,7 @@ impl Flow {
         let flow = self.streams.all[stream as usize].flow;
         let slot = self.flight.get(flow);
         let (message, transfer) = (slot.message, slot.state);
-        let held_by = self.streams.all[stream as usize].bottleneck;
+        let held_by = self.streams.bottleneck(stream);
         self.connections.all[transfer.connection as usize].held_by = held_by;
         if message.notify_sent {
             arrivals.push(self.flight.sent(flow));
@@ -450,15 +455,15 @@ impl Network for Flow {
         let links = &self.streams.links;
         let mut on_the_way = vec![Bytes(0); links.fabric()];
         for (at, carried) in on_the_way.iter_mut().enumerate() {
-            *carried = links.entries[at].iter().map(|entry| self.flowed(entry.stream, now)).sum();
+            *carried = self.streams.on(at as u32).map(|stream| self.flowed(stream, now)).sum();
         }
         links.report(now, &on_the_way, observer);
     }
 
     fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
-        let streams = &self.streams;
-        let moving = streams.links.moving(&streams.hops);
-        let under_way: Vec<_> = moving.map(|entry| (self.flowed(entry.stream, now), entry.hops())).collect();
+        let moving = self.streams.moving();
+        let under_way: Vec<_> =
+            moving.map(|stream| (self.flowed(stream, now), self.streams.hop_range(stream))).collect();
         self.streams.links.report_changes(now, &self.streams.hops, &under_way, observer);
     }
 

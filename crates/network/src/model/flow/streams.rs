@@ -1,13 +1,14 @@
 //! Streams of connections, the links that each crosses, and the changes that require new shares.
 //!
 //! A stream carries one message after the other. As long as the next message waits when one ends, no rate
-//! changes: the stream stays on its links, and only its `due` on its bottleneck moves on.
+//! changes: the stream stays on its links, and only its end moves on.
 
 use engine::{Bytes, Time};
 
 use super::Sharing;
+use super::bundles::Bundles;
 use super::classes::{Classes, UNLIMITED};
-use super::links::{Entry, Links};
+use super::links::{Entry, Links, PATIENCE};
 use crate::model::rate::{Rate, Weight, Work};
 use crate::topology::{HostId, LinkId};
 
@@ -16,15 +17,15 @@ pub(super) const NONE: u32 = u32::MAX;
 /// A connection on its links, as the computation of shares sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
-    /// The link that holds it back: its level is the stream's rate. `NONE` until it is computed first.
-    pub bottleneck: u32,
+    /// Reading of its bundle's clock at the end of its message.
+    pub due: Work,
+    /// The bundle of its flow; `NONE` for a stream that waits for its next message.
+    pub bundle: u32,
     /// The message that flows, as its slot; `NONE` for a stream that waits for its next message.
     pub flow: u32,
-    /// The hop on the bottleneck; the first one until there is one.
-    hop: u32,
     /// Its hops: where they begin, and how many.
-    path: (u32, u16),
-    regime: u8,
+    pub path: (u32, u16),
+    pub regime: u8,
 }
 
 /// The event of a stream.
@@ -48,19 +49,28 @@ pub(super) struct Streams {
     ways_out: Vec<Option<(u32, u32)>>,
     /// Numbers of streams that are not in use.
     unused: Vec<u32>,
+    pub bundles: Bundles,
     pub links: Links,
     pub classes: Classes,
     /// The links of all paths,
     pub hops: Vec<u32>,
-    /// and of each its place among the link's streams.
-    positions: Vec<u32>,
+    /// and of each the place of the stream, or of the bundle, among the link's entries.
+    pub positions: Vec<u32>,
     /// Free stretches of `hops`, by the binary logarithm of their length.
     free: [Vec<u32>; 17],
     /// Links that flows came to or left, or whose capacity is another: their `dirty` is set.
     pub changed: Vec<u32>,
     /// Links for whose streams the first end is to be found: their `noted` is set.
     pub noted: Vec<u32>,
-    sharing: Sharing,
+    /// Bundles whose rates have left their bounds.
+    pub outgrown: Vec<u32>,
+    /// Bounded links that may be full.
+    pub overfull: Vec<u32>,
+    /// Tracked links that have long held nobody back.
+    pub idle: Vec<u32>,
+    /// Links of a bundle and its regime; working memory.
+    pub key: Vec<u32>,
+    pub sharing: Sharing,
 }
 
 /// Beginning of a flow.
@@ -79,6 +89,7 @@ impl Streams {
             wakes: Vec::new(),
             ways_out: Vec::new(),
             unused: Vec::new(),
+            bundles: Bundles::default(),
             links,
             classes,
             hops: Vec::new(),
@@ -86,6 +97,10 @@ impl Streams {
             free: Default::default(),
             changed: Vec::new(),
             noted: Vec::new(),
+            outgrown: Vec::new(),
+            overfull: Vec::new(),
+            idle: Vec::new(),
+            key: Vec::new(),
             sharing,
         }
     }
@@ -98,7 +113,7 @@ impl Streams {
         for (hop, link) in self.hops[first as usize..].iter_mut().zip(path) {
             *hop = link.0;
         }
-        let stream = Stream { bottleneck: NONE, flow: NONE, hop: first, path: (first, length), regime: 0 };
+        let stream = Stream { due: Work::ZERO, bundle: NONE, flow: NONE, path: (first, length), regime: 0 };
         let number = self.unused.pop().unwrap_or_else(|| {
             self.all.push(stream);
             self.wakes.push(Wake { host, at: Time::NEVER, version: 0 });
@@ -113,9 +128,9 @@ impl Streams {
 
     /// Forgets a stream without a flow.
     pub fn close(&mut self, stream: u32) {
-        let Stream { flow, path: (first, length), .. } = self.all[stream as usize];
+        let Stream { flow, path, .. } = self.all[stream as usize];
         assert_eq!(flow, NONE, "a stream is closed when its last message has ended");
-        self.free[order_of(usize::from(length))].push(first);
+        self.give_back(path);
         self.unused.push(stream);
     }
 
@@ -130,7 +145,8 @@ impl Streams {
         self.hops[hops].iter().for_each(|at| self.links.carry(LinkId(*at), bytes));
     }
 
-    fn hop_range(&self, stream: u32) -> std::ops::Range<usize> {
+    /// The hops of a stream, as a range of [`Streams::hops`].
+    pub fn hop_range(&self, stream: u32) -> std::ops::Range<usize> {
         let (first, length) = self.all[stream as usize].path;
         first as usize..first as usize + usize::from(length)
     }
@@ -149,18 +165,36 @@ impl Streams {
         let state = &mut self.all[stream as usize];
         assert_eq!(state.flow, NONE, "a connection sends one message after the other");
         (state.flow, state.regime) = (flow, regime);
-        self.enter(now, stream, Work::of(size))
+        self.wakes[stream as usize].at = Time::NEVER;
+        let (mut is_alone, mut is_tracked) = (true, true);
+        for at in self.path(stream) {
+            let link = &self.links.all[*at as usize];
+            is_alone &= link.load == 0;
+            is_tracked &= !link.is_bounded;
+        }
+        if is_tracked {
+            self.open_own(stream, Work::of(size));
+        } else {
+            self.join(now, stream, Work::of(size));
+        }
+        self.enter(now, stream, is_alone);
+        if is_alone {
+            self.take_all(now, stream);
+            return Begin::Alone;
+        }
+        Begin::Shared
     }
 
     /// Lets the message in slot `flow`, of `size` and the same regime, follow the one of `stream` that has just ended. If
     /// it has waited, it flows from the exact end of that one, which may lie a part of a picosecond in the past.
     pub fn follow(&mut self, now: Time, stream: u32, flow: u32, (size, has_waited): (Bytes, bool)) -> Begin {
-        let Stream { bottleneck, hop, .. } = self.all[stream as usize];
-        self.all[stream as usize].flow = flow;
-        let clock = self.links.clock(bottleneck, now);
-        let entry = &mut self.links.entries[bottleneck as usize][self.positions[hop as usize] as usize];
-        let begin = if has_waited { entry.due } else { clock };
-        entry.due = begin.more(Work::of(size));
+        let Stream { bundle, due, .. } = self.all[stream as usize];
+        let bottleneck = self.bundles.all[bundle as usize].bottleneck;
+        let begin = if has_waited { due } else { self.clock(bundle, now) };
+        let end = begin.more(Work::of(size));
+        self.bundles.replace(bundle, (due, stream), (end, stream));
+        (self.all[stream as usize].flow, self.all[stream as usize].due) = (flow, end);
+        self.follow_first(bundle);
         if self.links.all[bottleneck as usize].keeps == 1 {
             return Begin::Alone;
         }
@@ -168,46 +202,82 @@ impl Streams {
         Begin::Shared
     }
 
-    /// Puts the flow of a stream, with `due` work, on its links.
-    fn enter(&mut self, now: Time, stream: u32, due: Work) -> Begin {
-        let Stream { path: (path, length), regime, .. } = self.all[stream as usize];
-        self.wakes[stream as usize].at = Time::NEVER;
-        let mut alone = true;
+    /// Gives `stream` a bundle of its own over all its links, which are tracked.
+    fn open_own(&mut self, stream: u32, due: Work) {
+        let Stream { path, regime, .. } = self.all[stream as usize];
+        let bundle = self.bundles.open(path, regime, (due, stream), None);
+        (self.all[stream as usize].bundle, self.all[stream as usize].due) = (bundle, due);
+        self.place(bundle);
+    }
+
+    /// Puts a bundle without a rate on its links.
+    pub fn place(&mut self, bundle: u32) {
+        let super::bundles::Bundle { path: (path, length), regime, .. } = self.bundles.all[bundle as usize];
         for hop in 0..length {
-            let entry = Entry { due, stream, path, length, hop, regime };
+            let entry = Entry { due: Work::ZERO, number: bundle, path, length, hop, regime };
+            self.push(entry);
+        }
+    }
+
+    /// Appends an entry to those of its link.
+    pub fn push(&mut self, entry: Entry) {
+        let entries = &mut self.links.entries[self.hops[entry.place()] as usize];
+        self.positions[entry.place()] = entries.len() as u32;
+        entries.push(entry);
+    }
+
+    /// Removes the entry at `position` of link `at`, which does not hold it back.
+    pub fn remove(&mut self, at: u32, position: u32) {
+        let entries = &mut self.links.entries[at as usize];
+        entries.swap_remove(position as usize);
+        if let Some(moved) = entries.get(position as usize) {
+            self.positions[moved.place()] = position;
+        }
+    }
+
+    /// Counts the flow of `stream`, which is in its bundle, on its links.
+    fn enter(&mut self, now: Time, stream: u32, is_alone: bool) {
+        let Stream { bundle, regime, path: (path, length), .. } = self.all[stream as usize];
+        let (rate, most) = (self.rate(stream), self.bundles.bounds[bundle as usize].most);
+        let bottleneck = self.bundles.all[bundle as usize].bottleneck;
+        let mut first_out = None;
+        for hop in 0..length {
+            let entry = Entry { due: Work::ZERO, number: stream, path, length, hop, regime };
             let at = self.hops[entry.place()];
-            let entries = &mut self.links.entries[at as usize];
-            self.positions[entry.place()] = entries.len() as u32;
-            let is_first = entries.is_empty();
-            entries.push(entry);
-            if !is_first {
-                alone = false;
-                continue;
-            }
-            self.links.begin(now, LinkId(at));
-            if let Some((out, nic)) = self.ways_out[stream as usize]
-                && out == at
-            {
-                self.count_active(nic, true);
-            }
-        }
-        if alone {
-            self.take_all(now, stream);
-            return Begin::Alone;
-        }
-        for hop in self.hop_range(stream) {
-            let at = self.hops[hop];
             let link = &mut self.links.all[at as usize];
-            link.fresh += 1;
+            let weight = self.classes.weight(link.class, regime);
             link.load += 1;
-            self.change(at);
+            let is_first = link.load == 1;
+            if link.is_bounded {
+                link.spare -= weight.takes(most) as i64;
+                self.check(at);
+                self.push(entry);
+            } else if !is_alone {
+                link.keeps += u32::from(at == bottleneck);
+                if rate == Rate::INFINITE {
+                    link.fresh += 1;
+                } else {
+                    link.spare -= weight.takes(rate) as i64;
+                }
+            }
+            if is_first {
+                self.links.begin(now, LinkId(at));
+                if let Some((out, nic)) = self.ways_out[stream as usize]
+                    && out == at
+                {
+                    first_out = Some(nic);
+                }
+            }
+            if !is_alone && !self.links.all[at as usize].is_bounded {
+                self.change(at);
+            }
         }
-        Begin::Shared
+        first_out.into_iter().for_each(|nic| self.count_active(now, nic, true));
     }
 
     /// Gives `stream`, which is alone on its links, all that they have.
     fn take_all(&mut self, now: Time, stream: u32) {
-        let Stream { path: (first, length), regime, .. } = self.all[stream as usize];
+        let Stream { bundle, path: (first, length), regime, due, .. } = self.all[stream as usize];
         let hops = first..first + u32::from(length);
         let (mut rate, mut narrowest) = (Rate::INFINITE, first);
         for hop in hops.clone() {
@@ -227,86 +297,133 @@ impl Streams {
             let link = &mut self.links.all[at];
             let takes = self.classes.weight(link.class, regime).takes(rate);
             link.spare = (self.links.capacities[at] - takes) as i64;
-            link.load = 1;
         }
         let at = self.hops[narrowest as usize];
         self.links.set_level(at, rate, now);
         let clock = self.links.clock(at, now);
         let link = &mut self.links.all[at as usize];
-        (link.keeps, link.top) = (1, 0);
-        let entry = &mut self.links.entries[at as usize][0];
-        entry.due = clock.more(entry.due);
-        let stream = &mut self.all[stream as usize];
-        (stream.bottleneck, stream.hop) = (at, narrowest);
+        (link.keeps, link.held, link.top) = (1, 1, 0);
+        self.links.entries[at as usize][0].due = clock.more(due);
+        let own = &mut self.bundles.all[bundle as usize];
+        (own.shift, own.bottleneck, own.hop) = (clock, at, narrowest);
+        self.bundles.rates[bundle as usize] = rate;
     }
 
-    /// The rate of `stream`: infinite until it is computed first.
+    /// The rate of the flow of `stream`: infinite until it is computed first.
     pub fn rate(&self, stream: u32) -> Rate {
-        self.level_of(self.all[stream as usize].bottleneck)
+        self.bundle_rate(self.all[stream as usize].bundle)
     }
 
-    /// The rate of what `bottleneck` holds back.
-    pub fn level_of(&self, bottleneck: u32) -> Rate {
+    /// The rate of each flow of a bundle: infinite until it is computed first.
+    pub fn bundle_rate(&self, bundle: u32) -> Rate {
+        let bottleneck = self.bundles.all[bundle as usize].bottleneck;
         self.links.all.get(bottleneck as usize).map_or(Rate::INFINITE, |link| Rate(link.level))
     }
 
-    /// Reading of its bottleneck's clock at the end of the message of `stream`.
-    fn due(&self, stream: u32) -> Work {
-        let Stream { hop, .. } = self.all[stream as usize];
-        let at = self.hops[hop as usize];
-        self.links.entries[at as usize][self.positions[hop as usize] as usize].due
+    /// The link that holds back the flow of `stream`.
+    pub fn bottleneck(&self, stream: u32) -> u32 {
+        self.bundles.all[self.all[stream as usize].bundle as usize].bottleneck
+    }
+
+    /// Reading of the clock of a bundle, which shows nothing until it has a rate.
+    pub fn clock(&self, bundle: u32, now: Time) -> Work {
+        let bundle = &self.bundles.all[bundle as usize];
+        if bundle.bottleneck == NONE {
+            return Work::ZERO;
+        }
+        bundle.on_own(self.links.clock(bundle.bottleneck, now))
     }
 
     /// Work that is left of the message of `stream`.
     pub fn left(&self, stream: u32, now: Time) -> Work {
-        let (bottleneck, due) = (self.all[stream as usize].bottleneck, self.due(stream));
-        if bottleneck == NONE { due } else { due.less(self.links.clock(bottleneck, now)) }
+        let Stream { bundle, due, .. } = self.all[stream as usize];
+        due.less(self.clock(bundle, now))
     }
 
     /// Time at which the message of `stream` ends, if it ends first of those that its bottleneck holds back.
     pub fn end_if_first(&self, stream: u32, now: Time) -> Option<Time> {
-        let (end, reached) = self.links.first_end(self.all[stream as usize].bottleneck, now)?;
-        (self.due(stream) <= reached).then_some(end)
+        let Stream { bundle, due, .. } = self.all[stream as usize];
+        let bundle = &self.bundles.all[bundle as usize];
+        let (end, reached) = self.links.first_end(bundle.bottleneck, now)?;
+        (bundle.on_bottleneck(due) <= reached).then_some(end)
     }
 
-    /// Link `at` holds its stream at `position` back instead of the one that did so far, or from the start.
+    /// Streams with flows on links of the fabric, each once: where it enters the fabric.
+    pub fn moving(&self) -> impl Iterator<Item = u32> + '_ {
+        let fabric = self.links.fabric() as u32;
+        let enters = move |stream: &u32, link: LinkId| {
+            self.path(*stream).iter().find(|hop| **hop < fabric) == Some(&link.0)
+        };
+        self.links.moved().flat_map(move |link| self.on(link.0).filter(move |stream| enters(stream, link)))
+    }
+
+    /// Streams with flows on link `at`.
+    pub fn on(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
+        let is_bounded = self.links.all[at as usize].is_bounded;
+        self.links.entries[at as usize].iter().flat_map(move |entry| {
+            let bundle = (!is_bounded).then(|| &self.bundles.all[entry.number as usize]);
+            let stream = is_bounded.then_some(entry.number);
+            stream.into_iter().chain(bundle.into_iter().flat_map(|bundle| bundle.streams()))
+        })
+    }
+}
+
+impl Streams {
+    /// Link `at` holds its bundle at `position` back instead of the one that did so far, or from the start.
     pub fn hold_back(&mut self, at: u32, position: u32, now: Time) {
         let entry = self.links.entries[at as usize][position as usize];
-        let Stream { bottleneck, hop, .. } = self.all[entry.stream as usize];
-        let left = self.left(entry.stream, now);
+        let count = self.bundles.counts[entry.number as usize];
+        let (clock, own) = (self.links.clock(at, now), self.clock(entry.number, now));
+        let bundle = &self.bundles.all[entry.number as usize];
+        let (bottleneck, hop) = (bundle.bottleneck, bundle.hop);
+        // A single flow that has ended a part of a picosecond ago ends now.
+        let first = bundle.on_own(bundle.first_due());
+        let passed = if count == 1 { Work(own.0.min(first.0)) } else { own };
         if bottleneck == NONE {
-            self.hops[entry.hops()].iter().for_each(|at| self.links.all[*at as usize].fresh -= 1);
+            self.hops[entry.hops()].iter().for_each(|at| self.links.all[*at as usize].fresh -= count);
         } else {
+            self.links.all[bottleneck as usize].keeps -= count;
             self.release(bottleneck, self.positions[hop as usize]);
         }
-        let due = self.links.clock(at, now).more(left);
-        self.links.entries[at as usize][position as usize].due = due;
+        let bundle = &mut self.bundles.all[entry.number as usize];
+        bundle.shift = clock.shifted_back(passed);
+        (bundle.bottleneck, bundle.hop) = (at, entry.place() as u32);
+        self.links.entries[at as usize][position as usize].due = bundle.first_due();
         let link = &mut self.links.all[at as usize];
-        link.keeps += 1;
-        let last = link.keeps - 1;
+        link.keeps += count;
+        link.held += 1;
+        let last = link.held - 1;
         self.swap(at, position, last);
-        let stream = &mut self.all[entry.stream as usize];
-        (stream.bottleneck, stream.hop) = (at, entry.place() as u32);
     }
 
-    /// Link `at` holds its stream at `position` back no longer. Gives its new position.
-    fn release(&mut self, at: u32, position: u32) -> u32 {
+    /// The bottleneck of a bundle learns its first end.
+    pub fn follow_first(&mut self, bundle: u32) {
+        let bundle = &self.bundles.all[bundle as usize];
+        if bundle.bottleneck != NONE {
+            let position = self.positions[bundle.hop as usize];
+            self.links.entries[bundle.bottleneck as usize][position as usize].due = bundle.first_due();
+        }
+    }
+
+    /// Link `at` no longer holds its bundle at `position` back. Gives its new position; the flows are the caller's to
+    /// count.
+    pub fn release(&mut self, at: u32, position: u32) -> u32 {
         let link = &mut self.links.all[at as usize];
-        link.keeps -= 1;
-        let last = link.keeps;
+        link.held -= 1;
+        let last = link.held;
         self.swap(at, position, last);
         last
     }
 
-    /// Swaps two streams of link `at`.
-    fn swap(&mut self, at: u32, one: u32, other: u32) {
+    /// Swaps two entries of link `at`.
+    pub fn swap(&mut self, at: u32, one: u32, other: u32) {
         let entries = &mut self.links.entries[at as usize];
         entries.swap(one as usize, other as usize);
         self.positions[entries[one as usize].place()] = one;
         self.positions[entries[other as usize].place()] = other;
     }
 
-    /// The position of a stream on the link of its hop `hop`.
+    /// The position of a stream or a bundle on the link of its hop `hop`.
     pub fn position(&self, hop: usize) -> u32 {
         self.positions[hop]
     }
@@ -322,39 +439,57 @@ impl Streams {
 
     /// Takes `stream` off its links: its message has ended, and none follows.
     pub fn end(&mut self, now: Time, stream: u32) {
-        let Stream { bottleneck, regime, path: (first, _), .. } = self.all[stream as usize];
-        let rate = self.rate(stream);
+        let Stream { due, bundle, regime, .. } = self.all[stream as usize];
+        let (rate, most) = (self.rate(stream), self.bundles.bounds[bundle as usize].most);
+        let bottleneck = self.bundles.all[bundle as usize].bottleneck;
+        let is_last = self.bundles.counts[bundle as usize] == 1;
+        if !is_last {
+            self.bundles.remove(bundle, (due, stream));
+            self.follow_first(bundle);
+        }
+        let mut tracked = self.bundles.all[bundle as usize].path.0 as usize;
+        let mut last_out = None;
         for hop in self.hop_range(stream) {
-            let (at, mut position) = (self.hops[hop], self.positions[hop]);
-            if at == bottleneck {
-                position = self.release(at, position);
-            }
-            let entries = &mut self.links.entries[at as usize];
-            entries.swap_remove(position as usize);
-            if let Some(moved) = entries.get(position as usize) {
-                self.positions[moved.place()] = position;
+            let at = self.hops[hop];
+            let is_bounded = self.links.all[at as usize].is_bounded;
+            if is_bounded {
+                self.remove(at, self.positions[hop]);
+            } else {
+                let position = self.positions[tracked];
+                tracked += 1;
+                if at == bottleneck {
+                    self.links.all[at as usize].keeps -= 1;
+                }
+                if is_last {
+                    let position = if at == bottleneck { self.release(at, position) } else { position };
+                    self.remove(at, position);
+                }
             }
             let link = &mut self.links.all[at as usize];
             link.load -= 1;
-            link.spare += self.classes.weight(link.class, regime).takes(rate) as i64;
+            let takes = self.classes.weight(link.class, regime).takes(if is_bounded { most } else { rate });
+            link.spare += takes as i64;
             if link.load == 0 {
-                link.level = 0;
+                (link.level, link.is_bounded, link.touched, link.patience) = (0, false, 0, PATIENCE);
                 self.links.end(now, LinkId(at));
                 if let Some((out, nic)) = self.ways_out[stream as usize]
                     && out == at
                 {
-                    self.count_active(nic, false);
+                    last_out = Some(nic);
                 }
             } else if link.keeps > 0 || self.sharing == Sharing::EqualShare {
                 self.change(at);
             }
         }
-        let state = &mut self.all[stream as usize];
-        (state.flow, state.bottleneck, state.hop) = (NONE, NONE, first);
+        if is_last {
+            self.close_bundle(bundle);
+        }
+        (self.all[stream as usize].flow, self.all[stream as usize].bundle) = (NONE, NONE);
+        last_out.into_iter().for_each(|nic| self.count_active(now, nic, false));
     }
 
     /// Notes that link `at` has changed.
-    fn change(&mut self, at: u32) {
+    pub fn change(&mut self, at: u32) {
         let link = &mut self.links.all[at as usize];
         if !link.dirty {
             link.dirty = true;
@@ -364,33 +499,41 @@ impl Streams {
 
     /// A process begins or ends to send over `nic`: where that changes what the others can send, their ways
     /// out change.
-    fn count_active(&mut self, nic: u32, begins: bool) {
+    fn count_active(&mut self, now: Time, nic: u32, begins: bool) {
         let Some(ways) = self.links.count_active(nic, begins) else { return };
         let class = self.links.out_class(nic);
         for at in ways {
-            let link = &mut self.links.all[at as usize];
-            if link.class == class {
+            if self.links.all[at as usize].class == class {
                 continue;
             }
-            link.class = class;
+            if self.links.all[at as usize].is_bounded {
+                self.track(at, now);
+            }
+            self.links.all[at as usize].class = class;
             let capacity = self.classes.capacity(class);
             self.links.capacities[at as usize] = capacity;
-            let entries = &self.links.entries[at as usize];
-            let used = entries.iter().map(|entry| {
-                let takes = self.classes.weight(class, entry.regime).takes(self.rate(entry.stream));
-                if self.all[entry.stream as usize].bottleneck == NONE { 0 } else { takes }
-            });
-            let used: u64 = used.sum();
-            let is_empty = entries.is_empty();
-            self.links.all[at as usize].spare = capacity as i64 - used as i64;
-            if !is_empty {
+            self.links.all[at as usize].spare = capacity as i64 - self.used(at) as i64;
+            if !self.links.entries[at as usize].is_empty() {
                 self.change(at);
             }
         }
     }
 
+    /// Amount of tracked link `at` that its flows with rates take.
+    pub fn used(&self, at: u32) -> u64 {
+        let class = self.links.all[at as usize].class;
+        let takes = |entry: &Entry| match self.bundle_rate(entry.number) {
+            Rate::INFINITE => 0,
+            rate => {
+                let count = u64::from(self.bundles.counts[entry.number as usize]);
+                self.classes.weight(class, entry.regime).takes(rate) * count
+            }
+        };
+        self.links.entries[at as usize].iter().map(takes).sum()
+    }
+
     /// A free stretch of hops for a path of `length`.
-    fn reserve(&mut self, length: usize) -> u32 {
+    pub fn reserve(&mut self, length: usize) -> u32 {
         let order = order_of(length);
         self.free[order].pop().unwrap_or_else(|| {
             let first = self.hops.len();
@@ -398,6 +541,11 @@ impl Streams {
             self.positions.resize(self.hops.len(), 0);
             u32::try_from(first).expect("fewer than 2^32 hops at a time")
         })
+    }
+
+    /// The opposite of [`Streams::reserve`].
+    pub fn give_back(&mut self, (first, length): (u32, u16)) {
+        self.free[order_of(usize::from(length))].push(first);
     }
 }
 

@@ -7,7 +7,6 @@ use engine::registry::{Arguments, Value, find};
 use engine::{Bandwidth, Bytes, Duration, Key, Lane, Owner, Queue, Time, Token};
 use rand_chacha::rand_core::RngCore;
 
-use super::links::Entry;
 use super::{Flow, Sharing};
 use crate::routing::ROUTINGS;
 use crate::topology::{HostId, LinkDefaults, TOPOLOGIES};
@@ -62,17 +61,19 @@ fn check_bottlenecks(flow: &Flow, steps: u64) {
     let mut satisfied: BTreeMap<u32, bool> = BTreeMap::new();
     for (at, link) in streams.links.all.iter().enumerate() {
         let capacity = streams.links.capacities[at];
-        let entries = &streams.links.entries[at];
-        let rate = |entry: &Entry| streams.rate(entry.stream);
-        let takes = |entry: &Entry| streams.classes.weight(link.class, entry.regime).takes(rate(entry));
-        let used: u64 = entries.iter().map(takes).sum();
-        assert_eq!(link.load as usize, entries.len());
+        let flows: Vec<u32> = streams.on(at as u32).collect();
+        let rate = |stream: &u32| streams.rate(*stream);
+        let takes = |stream: &u32| {
+            streams.classes.weight(link.class, streams.all[*stream as usize].regime).takes(rate(stream))
+        };
+        let used: u64 = flows.iter().map(takes).sum();
+        assert_eq!(link.load as usize, flows.len());
         assert!(used <= capacity, "link {at} carries {used} of {capacity}");
-        let top = entries.iter().map(|entry| rate(entry).0).max().unwrap_or(0);
+        let top = flows.iter().map(|stream| rate(stream).0).max().unwrap_or(0);
         let is_full = capacity - used <= steps * u64::from(link.load);
-        for entry in entries {
-            let is_fastest = rate(entry).0 + steps >= top;
-            *satisfied.entry(entry.stream).or_default() |= is_full && is_fastest;
+        for stream in flows {
+            let is_fastest = rate(&stream).0 + steps >= top;
+            *satisfied.entry(stream).or_default() |= is_full && is_fastest;
         }
     }
     for (stream, satisfied) in satisfied {
