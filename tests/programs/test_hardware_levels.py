@@ -1,4 +1,4 @@
-"""Parts of the machine that a program may split a communicator by: hosts, and their sockets and levels by name."""
+"""Parts of the machine that a program may split a communicator by: hosts, and sockets and levels by name."""
 
 from __future__ import annotations
 
@@ -81,8 +81,9 @@ LEVELS = """[
 
 
 def test_levels_of_a_platform_are_parts_from_the_outermost_inwards(tmp_path) -> None:
-    """The source splits thrice: host, socket, cache. Slots are dealt to the sockets in turns: 0, 2, 4, 6 are on the first, of which
-    0 and 2 have a cache in common.
+    """The source splits thrice: host, socket, cache.
+
+    Slots are dealt to the sockets in turns: 0, 2, 4 and 6 are on the first, and 0 and 2 have a cache.
     """
     lines = printed(tmp_path, "--set", "host.sockets=2", "--set", f"host.levels={LEVELS}")
     expected = [

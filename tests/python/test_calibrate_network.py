@@ -115,7 +115,7 @@ def test_campaigns_of_levels_become_levels_and_are_met(tmp_path: Path):
     known = [campaign.name for campaign in campaigns.read(tmp_path / "raw")]
     names = {name: next(each for each in known if name in each) for name in starts}
     fit = ("fit", tmp_path / "raw", "-o", platform, "--flop-rate", "1 Gflop/s", "--processes", 8)
-    limit = ("--memory-eager-limit", "1 TiB")
+    limit = ("--memory-eager-limit", "1 TB")
     levels = ("--level", "cache", 2, names["cache"], "--level", "socket", 4, names["socket"])
     calibrate(*fit, *limit, *levels, "--memory", names["far"])
     for level, (name, other) in {

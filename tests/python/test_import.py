@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -218,6 +219,24 @@ def test_measurements_are_merged(tmp_path: Path):
     fitted = saved(tmp_path, platform.read_text(), "fitted.toml")
     again, _ = imported(tmp_path, network, fitted)
     assert tomllib.loads(again.read_text())["mpi"] == tomllib.loads(platform.read_text())["mpi"]
+    levels = """
+[[host.levels]]
+name = "socket"
+processes = 2
+latency = "100 ns"
+bandwidth = "20 GB/s"
+[[host.levels.regimes]]
+up_to = "8 KiB"
+bandwidth = "30 GB/s"
+"""
+    with_levels = platform.read_text() + levels
+    with_levels = re.sub(
+        r"^processes = 1.*$", 'processes = 4\nsockets = 2\nsocket_order = "block"', with_levels, flags=re.M
+    )
+    again, _ = imported(tmp_path, network, saved(tmp_path, with_levels, "levels.toml"), processes="4")
+    host = tomllib.loads(again.read_text())["host"]
+    assert host["levels"] == tomllib.loads(levels)["host"]["levels"]
+    assert (host["sockets"], host["socket_order"]) == (2, "block")
 
 
 @pytest.mark.parametrize(

@@ -102,48 +102,6 @@ fn every_compute_model_is_the_same_for_every_cut() {
     }
 }
 
-/// Messages within hosts go by levels, whose groups have a memory each: their traffic is the same wherever the run is cut,
-/// and so is that of hosts without levels.
-#[test]
-fn levels_inside_hosts_are_the_same_for_every_cut() {
-    let levels = r#"[
-        { name = "cache", processes = 2, latency = "100 ns", bandwidth = "20 GB/s", total_bandwidth = "30 GB/s" },
-        { name = "socket", processes = 4, latency = "200 ns", bandwidth = "10 GB/s", regimes = [
-            { up_to = "8 kB", bandwidth = "15 GB/s", latency = "150 ns" },
-        ] },
-    ]"#;
-    let set = |levels: Option<&str>| {
-        let sizes = [("host.processes", "8"), ("host.sockets", "2")].map(|(key, value)| (key, value));
-        let all = sizes.into_iter().chain(levels.map(|levels| ("host.levels", levels)));
-        Some(Overrides(all.map(|(key, value)| (key.to_string(), value.to_string())).collect()))
-    };
-    for (model, bytes) in [("postal", "1 KB"), ("max-rate", "100 KB"), ("loggp", "8 KB")] {
-        let arguments = vec![("bytes".to_string(), bytes.to_string())];
-        let workload = || Workload::pattern("alltoall".to_string(), arguments.clone());
-        let with = |levels| RunRequest {
-            set: set(levels),
-            ppn: Some(8),
-            ..request("hopper", model, Some(32), workload(), 1)
-        };
-        let plain = same_for_every_cut(&with(None), &format!("hosts without levels under {model}"));
-        let whole = same_for_every_cut(&with(Some(levels)), &format!("hosts with levels under {model}"));
-        assert!(
-            whole.report.makespan_s < plain.report.makespan_s,
-            "levels are faster than the host's memory"
-        );
-        // Of 7 partners on the host one has the cache, two more the socket, and four the other socket.
-        let memory = &whole.report.node_memory;
-        let messages = |level: &str| memory.levels.iter().find(|one| one.level == level).unwrap().messages;
-        assert_eq!(["cache", "socket", "host"].map(messages), [32, 64, 128]);
-        assert_eq!(memory.messages, 224);
-        assert!(plain.report.node_memory.levels.is_empty());
-        let table =
-            whole.tables.iter().find(|table| table.name == "memory_levels").expect("levels have a table");
-        // On each of four hosts: the host, four caches and two sockets.
-        assert_eq!(table.columns[0].1.len(), 4 * 7);
-    }
-}
-
 /// The seed draws the noise, and without deviations every factor is one.
 #[test]
 fn noise_of_computing_is_drawn_by_the_seed() {

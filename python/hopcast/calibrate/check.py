@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import numpy as np
 from hopcast.calibrate.accuracy import Accuracy, accuracy
 from hopcast.calibrate.series import Series
 from hopcast.errors import InputError
+from hopcast.toml import tomllib
 
 if TYPE_CHECKING:
     import hopcast
@@ -34,7 +34,8 @@ def ping_pong_s(
 ) -> np.ndarray:
     """Predicted round trips between two processes, without the time of the clock.
 
-    partner: slot of the second process on the host of the first, which has slot 0. Default: both have a host each.
+    partner: slot of the second process on the host of the first, which has slot 0. Default: each has its
+    own host.
     On a platform with noise they are means.
     """
     repeats = _repeats(platform)
@@ -70,7 +71,7 @@ def _run(platform: str, program: Callable, partner: int | None) -> hopcast.Repor
 
 
 def partner_at(platform: str, level: str) -> int:
-    """Slot of a process that is together with slot 0 at this level of the platform's hosts, and at none inside it.
+    """Slot of a process that is together with slot 0 at this level of a host, and at none inside it.
 
     level: its name, or `host` for processes that no level holds.
     """

@@ -133,7 +133,10 @@ def text(
     noise: Noise | None = None,
     levels: Sequence[Level] = (),
 ) -> str:
-    """The file, with modes of overheads where `noise` has them, and levels inside hosts from the innermost outwards."""
+    """The file, with modes of overheads where `noise` has them.
+
+    levels: those inside hosts, from the innermost outwards.
+    """
     noise = noise or {}
     nominal = machine.bandwidth_Bps
     nic, laid_out = costs(fit, nominal)
@@ -142,7 +145,9 @@ def text(
     lines += ["", "[host]", f"processes = {machine.processes}"]
     for level in levels:
         if level.name == "socket" and machine.processes % level.processes == 0:
-            lines.append(f"sockets = {machine.processes // level.processes}    # groups of the level 'socket'")
+            lines.append(
+                f"sockets = {machine.processes // level.processes}    # groups of the level 'socket'"
+            )
             lines.append('socket_order = "block"')
     lines += ["", *_memory(fit, memory, nic, laid_out, noise)]
     for level in levels:
@@ -228,17 +233,18 @@ def _level(level: Level, noise: Noise) -> list[str]:
     return _copies("[[host.levels]]", "[[host.levels.regimes]]", keys, level.fit, noise)
 
 
-def _copies(
-    longest: str, shorter: str, keys: Sequence[str], memory: NetworkFit, noise: Noise
-) -> list[str]:
-    """The section `longest`, with these keys, and its regimes for shorter messages, of a fit within a host."""
+def _copies(longest: str, shorter: str, keys: Sequence[str], memory: NetworkFit, noise: Noise) -> list[str]:
+    """The section `longest`, with these keys, and its regimes `shorter`, of a fit within a host."""
     _, laid_out = costs(memory, within_a_host=True)
     pairs = list(zip(memory.regimes, laid_out, strict=True))
     lines = []
     for regime, cost in [pairs[-1], *pairs[:-1]]:
         line = regime.lines["one_way"]
         if regime.up_to is None:
-            lines += [f"{longest}    # campaign '{memory.campaign}'; longest regime: {regime.accuracy}", *keys]
+            lines += [
+                f"{longest}    # campaign '{memory.campaign}'; longest regime: {regime.accuracy}",
+                *keys,
+            ]
         else:
             lines += ["", f"{shorter}    # {regime.accuracy}", f'up_to = "{regime.up_to:.0f} B"']
         lines += [

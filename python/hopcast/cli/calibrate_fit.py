@@ -38,7 +38,7 @@ ONE_WAY = click.option("--one-way", is_flag=True, help="Ping-pongs of a table ar
     type=(str, click.IntRange(1), str),
     multiple=True,
     metavar="NAME PROCESSES CAMPAIGN",
-    help="Level inside hosts, from the innermost outwards: its name, processes of a group, and the campaign between two of one.",
+    help="Level inside hosts, the innermost first: name, processes of a group, campaign between two of one.",
 )
 @click.option(
     "--breakpoints",
@@ -101,15 +101,7 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
 
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
     place = ", ".join(str(part) for part in data)
-    levels = [(*level[:2], campaigns.choose(found, level[2], place)) for level in options.get("levels") or ()]
-    taken = {options["memory"], *(part.name for *_, part in levels)}
-    left = [campaign for campaign in found if campaign.name not in taken]
-    chosen = campaigns.choose(found if options["campaign"] else left or found, options["campaign"], place)
-    within = _within_a_host(found, options["memory"], [chosen, *(part for *_, part in levels)], place)
-    if levels and within is None:
-        raise InputError(
-            "--level: messages that no level holds were not measured: name their campaign with --memory"
-        )
+    chosen, within, levels = _chosen(found, options, place)
     nominal = _bandwidth(chosen, options["link_bandwidth"])
     fitted = fit_campaign(chosen, **_limits(chosen, options), bandwidth_Bps=nominal)
     near = options["memory_eager_limit"]
@@ -156,6 +148,22 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     page = options["report"] or out.with_suffix(".html")
     report.write(page, machine.name, fits, data, out)
     click.echo(f"Report     {page}")
+
+
+def _chosen(found, options: dict, place: str):
+    """Campaigns between hosts and within one, and the levels inside with theirs."""
+    from hopcast.calibrate import campaigns
+
+    levels = [(*level[:2], campaigns.choose(found, level[2], place)) for level in options.get("levels") or ()]
+    taken = {options["memory"], *(part.name for *_, part in levels)}
+    left = [campaign for campaign in found if campaign.name not in taken]
+    chosen = campaigns.choose(found if options["campaign"] else left or found, options["campaign"], place)
+    within = _within_a_host(found, options["memory"], [chosen, *(part for *_, part in levels)], place)
+    if levels and within is None:
+        raise InputError(
+            "--level: messages that no level holds were not measured: name their campaign with --memory"
+        )
+    return chosen, within, levels
 
 
 def _within_a_host(found, name: str | None, taken, place: str):

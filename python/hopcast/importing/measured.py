@@ -10,7 +10,7 @@ from pathlib import Path
 from hopcast.errors import InputError
 from hopcast.toml import tomllib
 
-TAKEN = ("host.memory", "mpi", "compute", "transport")
+TAKEN = ("host.memory", "host.levels", "mpi", "compute", "transport")
 _HEAD = re.compile(r"\[\[?([A-Za-z0-9_.-]+)\]\]?")
 
 
@@ -22,6 +22,9 @@ class Measured:
     sections: tuple[tuple[str, str], ...]
     nic_bandwidth: str | None
     nic_latency: str | None
+    sockets: int | None = None
+    """Sockets of a host, and the order of slots on them, where levels inside hosts lie on those."""
+    socket_order: str | None = None
 
     def has(self, name: str) -> bool:
         """True if there is such a section."""
@@ -46,7 +49,16 @@ def read(text: str, place: str) -> Measured:
         for name, body in _sections(text)
         if any(name == taken or name.startswith(f"{taken}.") for taken in TAKEN)
     ]
-    return Measured(place, tuple(sections), *(_text(nic.get(key)) for key in ("bandwidth", "latency")))
+    host = data.get("host", {})
+    on_sockets = {}
+    if isinstance(host, dict) and "levels" in host:
+        sockets = host.get("sockets")
+        on_sockets = {
+            "sockets": sockets if isinstance(sockets, int) else None,
+            "socket_order": _text(host.get("socket_order")),
+        }
+    costs = (_text(nic.get(key)) for key in ("bandwidth", "latency"))
+    return Measured(place, tuple(sections), *costs, **on_sockets)
 
 
 def fit(places: Sequence[Path], library: str, eager_limit: str | None) -> Measured:

@@ -234,6 +234,11 @@ def _host(made: Import) -> list[str]:
         lines += [f"# {line}" for line in (host.processor, ", ".join(host.caches)) if line]
         if host.memory_bytes:
             lines.append(f"# {host.memory_bytes / 2**30:.4g} GiB of memory")
+    if made.measured is not None:
+        if host is None and made.measured.sockets is not None:
+            lines.append(f"sockets = {made.measured.sockets}    # as measured, for host.levels")
+        if made.measured.socket_order is not None:
+            lines.append(f'socket_order = "{made.measured.socket_order}"    # as measured, for host.levels')
     sections = ["\n".join(lines)]
     if made.measured is None or not made.measured.has("host.memory"):
         latency, bandwidth = ASSUMED_MEMORY

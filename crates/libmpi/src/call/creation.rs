@@ -22,6 +22,7 @@ use crate::abi::handle::{self, Comm, Errhandler, Group as GroupHandle, Info, Obj
 use crate::abi::pointers::{InText, OutPtr};
 use crate::abi::{COMM_TYPE, UNDEFINED};
 use crate::data::meeting::Given;
+use crate::live::hardware::HardwareResource;
 use crate::live::process::Process;
 
 /// MPI_Comm_dup
