@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 import hopcast
+from hopcast.report import html
 from hopcast.report.pictures.histogram import Histogram
 
 MACHINE = """
@@ -137,6 +138,22 @@ def test_traffic_within_a_node_is_counted(machine) -> None:
     report = hopcast.run(plain, "alltoall", ranks=4, ppn=2, kwargs={"bytes": "1000B"}, threads=2)
     assert (report.node_memory["hosts"], report.node_memory["messages"]) == (2, 4)
     assert _rows(report.table("node_memory"), "host", "messages", "bytes") == [(0, 2, 2000), (1, 2, 2000)]
+
+
+def test_traffic_within_a_node_is_counted_by_level(machine) -> None:
+    """An all-to-all of 4 ranks on a host: each has one partner with a cache in common, and two others."""
+    plain = machine('kind = "crossbar", hosts = 4')
+    levels = '[{ name = "cache", processes = 2, latency = "10 ns", bandwidth = "20 GB/s" }]'
+    settings = {"host.processes": 4, "host.levels": levels}
+    report = hopcast.run(plain, "alltoall", ranks=4, ppn=4, set=settings, kwargs={"bytes": "1000B"})
+    assert report.node_memory["levels"] == [
+        {"level": "cache", "messages": 4, "bytes": 4_000},
+        {"level": "host", "messages": 8, "bytes": 8_000},
+    ]
+    rows = _rows(report.table("memory_levels"), "host", "level", "group", "messages", "bytes")
+    assert rows == [(0, "host", 0, 8, 8000), (0, "cache", 0, 2, 2000), (0, "cache", 1, 2, 2000)]
+    said = dict(html.facts(report.summary))
+    assert said["By level of a host"].startswith("cache 4 messages, ")
 
 
 def reduce_often(comm) -> None:

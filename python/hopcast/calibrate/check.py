@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,6 @@ from hopcast.calibrate.accuracy import Accuracy, accuracy
 from hopcast.calibrate.series import Series
 from hopcast.errors import InputError
 from hopcast.toml import tomllib
-
-if TYPE_CHECKING:
-    import hopcast
 
 REPEATS = 50
 
@@ -56,18 +52,17 @@ def ping_pong_s(
             times.append(comm.Wtime() - start - clock)
         return times
 
-    report = _run(platform, program, partner)
-    return np.array(report.results[0]).reshape(repeats, -1).mean(axis=0)
+    return np.array(_first_result(platform, program, partner)).reshape(repeats, -1).mean(axis=0)
 
 
-def _run(platform: str, program: Callable, partner: int | None) -> hopcast.Report:
-    """Runs `program` as two ranks: of two hosts, or in slots 0 and `partner` of one."""
+def _first_result(platform: str, program: Callable, partner: int | None) -> list:
+    """Result of the first of two ranks of `program`: on two hosts, or in slots 0 and `partner` of one."""
     import hopcast
 
     placement = None if partner is None else ["0:0", f"0:{partner}"]
     report = hopcast.run(platform, program, 2, ppn=1 if partner is None else None, placement=placement)
     assert report.results is not None, "it is a rank function"
-    return report
+    return report.results[0]
 
 
 def partner_at(platform: str, level: str) -> int:
@@ -151,8 +146,7 @@ def calls_s(
             second(comm, nbytes)
         return []
 
-    report = _run(platform, program, partner)
-    return np.array(report.results[0]).reshape(repeats, -1).mean(axis=0)
+    return np.array(_first_result(platform, program, partner)).reshape(repeats, -1).mean(axis=0)
 
 
 def check(

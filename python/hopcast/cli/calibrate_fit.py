@@ -88,7 +88,6 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     """Reads, fits, writes the platform file and the page, and says how good they are."""
     from hopcast.calibrate import (
         accuracy_record,
-        campaigns,
         machine as measured_machine,
         modes,
         platform_file,

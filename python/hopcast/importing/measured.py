@@ -50,15 +50,16 @@ def read(text: str, place: str) -> Measured:
         if any(name == taken or name.startswith(f"{taken}.") for taken in TAKEN)
     ]
     host = data.get("host", {})
-    on_sockets = {}
-    if isinstance(host, dict) and "levels" in host:
-        sockets = host.get("sockets")
-        on_sockets = {
-            "sockets": sockets if isinstance(sockets, int) else None,
-            "socket_order": _text(host.get("socket_order")),
-        }
-    costs = (_text(nic.get(key)) for key in ("bandwidth", "latency"))
-    return Measured(place, tuple(sections), *costs, **on_sockets)
+    on_sockets = host if isinstance(host, dict) and "levels" in host else {}
+    sockets = on_sockets.get("sockets")
+    return Measured(
+        place,
+        tuple(sections),
+        _text(nic.get("bandwidth")),
+        _text(nic.get("latency")),
+        sockets if isinstance(sockets, int) else None,
+        _text(on_sockets.get("socket_order")),
+    )
 
 
 def fit(places: Sequence[Path], library: str, eager_limit: str | None) -> Measured:

@@ -205,6 +205,12 @@ def facts(summary: dict) -> list[tuple[str, str]]:
         hosts = f"on {units.things(memory['hosts'], 'host')}"
         sent = f"{units.count(memory['messages'])} messages, {units.size(memory['bytes'])}"
         lines.append(("Through node memory", f"{sent}, {hosts}"))
+        levels = [
+            f"{level['level']} {units.count(level['messages'])} messages, {units.size(level['bytes'])}"
+            for level in memory.get("levels", [])
+        ]
+        if levels:
+            lines.append(("By level of a host", "; ".join(levels)))
     kept = summary.get("statistics")
     if kept and kept["messages"]:
         half, late = (units.seconds(kept[f"latency_{share}_s"], 3) for share in ("p50", "p99"))
