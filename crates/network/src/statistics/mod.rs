@@ -117,6 +117,8 @@ pub struct Statistics {
     pub by_place: Option<Traffic>,
     /// Virtual channels of a link.
     pub channels: u32,
+    /// True if packets have crossed to buffers of outputs.
+    pub output_buffers: bool,
     /// Latencies of messages, by period.
     pub latency: Periods<Vec<Latencies>>,
     /// Packets that stayed too long.
@@ -133,6 +135,7 @@ impl Statistics {
         if let (Some(all), Some(more)) = (&mut self.by_place, &other.by_place) {
             all.absorb(more);
         }
+        self.output_buffers |= other.output_buffers;
         self.latency.absorb(other.latency);
         self.slow.absorb(other.slow);
         self.until = self.until.max(other.until);

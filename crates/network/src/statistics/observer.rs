@@ -235,8 +235,19 @@ impl StatisticsObserver {
         regions.reach(now);
         self.latency.reach(now);
         by_place.iter_mut().for_each(|by_place| by_place.reach(now));
-        let (latency, slow) = (self.latency, self.slow);
-        Statistics { classes, regions, rows, places, by_place, channels, latency, slow, until: now }
+        let (latency, slow, output_buffers) = (self.latency, self.slow, !self.stores.is_empty());
+        Statistics {
+            classes,
+            regions,
+            rows,
+            places,
+            by_place,
+            channels,
+            output_buffers,
+            latency,
+            slow,
+            until: now,
+        }
     }
 }
 

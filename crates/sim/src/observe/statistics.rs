@@ -143,7 +143,7 @@ struct Extent {
     used: u32,
     /// Bandwidth of the used links \[B/s\]; infinite if one of them is.
     bandwidth: f64,
-    /// Number of buffers at the ends of the used links.
+    /// Number of buffers at the ends of the used links, and at their starts.
     buffers: u32,
 }
 
@@ -160,8 +160,21 @@ fn tables(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> Vec<Tabl
     tables
 }
 
-/// Extents of `groups` groups; `of` gives the group that a link sends in, and the group that its buffers are in.
-fn extents(names: &LinkNames, used: &[bool], groups: u32, of: impl Fn(LinkId) -> [u32; 2]) -> Vec<Extent> {
+/// Number of buffers of each virtual channel of `link` at its start, where outputs of routers have buffers, and at its end.
+fn buffers(statistics: &Statistics, names: &LinkNames, link: LinkId) -> [u32; 2] {
+    let link = names.fabric.topology.link(link);
+    let has_output = statistics.output_buffers && matches!(link.from, Node::Router(_));
+    [u32::from(has_output), u32::from(matches!(link.to, Node::Router(_)))]
+}
+
+/// Extents of `groups` groups; `of` gives the group that a link sends in, and the group that the buffers at its end are in.
+fn extents(
+    statistics: &Statistics,
+    names: &LinkNames,
+    used: &[bool],
+    groups: u32,
+    of: impl Fn(LinkId) -> [u32; 2],
+) -> Vec<Extent> {
     let topology = &*names.fabric.topology;
     let mut extents = vec![Extent::default(); groups as usize];
     for id in (0..topology.links()).map(LinkId) {
@@ -172,7 +185,9 @@ fn extents(names: &LinkNames, used: &[bool], groups: u32, of: impl Fn(LinkId) ->
         }
         extents[sent].used += 1;
         extents[sent].bandwidth += names.bandwidth(id);
-        extents[held].buffers += u32::from(matches!(topology.link(id).to, Node::Router(_)));
+        let [at_start, at_end] = buffers(statistics, names, id);
+        extents[sent].buffers += at_start;
+        extents[held].buffers += at_end;
     }
     extents
 }
@@ -243,7 +258,7 @@ fn span(period: usize, length: Duration, until: Time) -> (f64, f64) {
 fn class_periods(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> Table {
     let (topology, channels) = (&*names.fabric.topology, statistics.channels);
     let classes = names.classes.len() as u32;
-    let extents = extents(names, used, classes, |link| [topology.link(link).class.into(); 2]);
+    let extents = extents(statistics, names, used, classes, |link| [topology.link(link).class.into(); 2]);
     let rows: Vec<Row> = statistics.classes.rows().collect();
     let class = |row: &Row| (row.group / channels) as usize;
     let keys = vec![
@@ -259,7 +274,8 @@ fn class_periods(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> T
 fn region_periods(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> Table {
     let topology = &*names.fabric.topology;
     let regions = Regions::of(topology, statistics.rows);
-    let mut extents = extents(names, used, regions.count(), |link| [regions.of_link(topology, link); 2]);
+    let mut extents =
+        extents(statistics, names, used, regions.count(), |link| [regions.of_link(topology, link); 2]);
     extents.iter_mut().for_each(|extent| extent.buffers *= statistics.channels);
     let rows: Vec<Row> = statistics.regions.rows().collect();
     let each: Vec<_> = (0..regions.count()).map(|number| regions.get(number)).collect();
@@ -294,10 +310,9 @@ fn link_periods(statistics: &Statistics, names: &LinkNames) -> Option<Table> {
         keys.push(("channel", Column::U32(rows.iter().map(|row| row.group % channels).collect())));
     }
     // A link without separate virtual channels has a buffer for each of them.
-    let buffers = if channels == 1 { statistics.channels } else { 1 };
+    let each = if channels == 1 { statistics.channels } else { 1 };
     let extent = |row: &Row| {
-        let to_router = matches!(names.fabric.topology.link(link(row)).to, Node::Router(_));
-        let buffers = if to_router { buffers } else { 0 };
+        let buffers = buffers(statistics, names, link(row)).into_iter().sum::<u32>() * each;
         Extent { links: 1, used: 1, bandwidth: names.bandwidth(link(row)), buffers }
     };
     Some(periods("link_periods", (traffic, statistics.until), &rows, keys, extent))
@@ -317,7 +332,7 @@ fn router_periods(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> 
         kept.regrouped((0..topology.routers()).collect(), end(0), end(1))
     });
     let traffic = regrouped.as_ref().unwrap_or(kept);
-    let mut extents = extents(names, used, topology.routers(), ends);
+    let mut extents = extents(statistics, names, used, topology.routers(), ends);
     extents.iter_mut().for_each(|extent| extent.buffers *= statistics.channels);
     let rows: Vec<Row> = traffic.rows().collect();
     let name = |row: &Row| topology.router_name(RouterId(row.group));
