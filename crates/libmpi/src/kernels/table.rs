@@ -36,7 +36,18 @@ pub struct Interception {
     pub skipped: Cell<u64>,
     /// Its calls, and those for which its formula was not fitted.
     pub counted: Cell<Counted>,
-    layout: bool,
+    /// Arguments of which something else depends.
+    roles: Roles,
+}
+
+/// Places of a routine's arguments.
+#[derive(Debug, Default, Clone, Copy)]
+struct Roles {
+    /// True if the first argument says whether rows come first.
+    has_layout: bool,
+    side: Option<usize>,
+    /// Places of M and N.
+    extents: Option<(usize, usize)>,
 }
 
 // SAFETY: there is one thread.
@@ -161,8 +172,9 @@ impl Choice {
     /// True if the formula was not fitted for such calls.
     pub fn is_beyond(&self, arguments: &Arguments) -> bool {
         self.range.as_ref().is_some_and(|(range, places)| {
-            let values: Vec<f64> = places.iter().map(|place| arguments.values[*place]).collect();
-            !range.hold(&values)
+            let mut values = [0.0; MOST];
+            values.iter_mut().zip(places).for_each(|(value, place)| *value = arguments.values[*place]);
+            !range.hold(&values[..places.len()])
         })
     }
 }
@@ -187,6 +199,20 @@ fn places(names: &[String], arguments: &[Argument]) -> Vec<usize> {
     names.iter().map(place).collect()
 }
 
+impl Roles {
+    fn of(symbol: &Symbol) -> Roles {
+        let place = |name: &str| symbol.arguments.iter().position(|argument| argument.name == name);
+        if symbol.style == Style::Own {
+            return Roles::default();
+        }
+        Roles {
+            has_layout: symbol.style == Style::C && symbol.arguments[0].name == "layout",
+            side: place("side"),
+            extents: place("M").zip(place("N")),
+        }
+    }
+}
+
 impl Interception {
     fn new(function: &str, symbol: &Symbol, choice: Choice, seed: u64) -> Interception {
         Interception {
@@ -201,7 +227,7 @@ impl Interception {
             seed,
             skipped: Cell::new(0),
             counted: Cell::default(),
-            layout: symbol.style == Style::C && symbol.arguments[0].name == "layout",
+            roles: Roles::of(symbol),
         }
     }
 
@@ -318,24 +344,21 @@ impl Arguments {
             // SAFETY: as the caller says.
             read.values[at] = unsafe { number(argument, word) };
         }
-        read.settle(of);
+        read.settle(of.roles);
         read
     }
 
     /// Turns a call with rows first into that of the transposed matrices, and adds the order of the triangle.
-    fn settle(&mut self, of: &Interception) {
-        let declared = &of.symbol.arguments;
-        let place = |name: &str| declared.iter().position(|argument| argument.name == name);
-        let side = if of.symbol.style == Style::Own { None } else { place("side") };
-        if of.layout && self.values[0] == ROW_MAJOR {
-            if let (Some(rows), Some(columns)) = (place("M"), place("N")) {
+    fn settle(&mut self, Roles { has_layout, side, extents }: Roles) {
+        if has_layout && self.values[0] == ROW_MAJOR {
+            if let Some((rows, columns)) = extents {
                 self.values.swap(rows, columns);
             }
             if let Some(side) = side {
                 self.values[side] = LEFT + RIGHT - self.values[side];
             }
         }
-        if let (Some(side), Some(rows), Some(columns)) = (side, place("M"), place("N")) {
+        if let (Some(side), Some((rows, columns))) = (side, extents) {
             let order = if self.values[side] == LEFT { rows } else { columns };
             self.values[self.random + 1] = self.values[order];
         }

@@ -6,6 +6,8 @@
 
 use exmex::{Express, FlatEx};
 
+use super::polynomial::Polynomial;
+
 /// Units that can follow a number, in seconds.
 const UNITS: [(&str, f64); 5] = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)];
 
@@ -27,6 +29,8 @@ pub struct Formula {
 struct Expression {
     parsed: FlatEx<f64>,
     places: Vec<usize>,
+    /// The same, if it is one.
+    polynomial: Option<Polynomial>,
 }
 
 /// Comparison of two formulas: `M * N < 4000`.
@@ -97,7 +101,15 @@ impl Formula {
 }
 
 impl Expression {
+    #[inline]
     fn value(&self, variables: &[f64]) -> f64 {
+        match &self.polynomial {
+            Some(polynomial) => polynomial.value(variables),
+            None => self.interpreted(variables),
+        }
+    }
+
+    fn interpreted(&self, variables: &[f64]) -> f64 {
         let mut values = [0.0; 24];
         for (value, place) in values.iter_mut().zip(&self.places) {
             *value = variables[*place];
@@ -192,7 +204,9 @@ impl Reader {
         if names.len() > 24 {
             return Err(format!("\"{text}\" has {} names; 24 at most", names.len()));
         }
-        Ok(Expression { parsed, places: names.into_iter().map(|name| self.place(name)).collect() })
+        let places: Vec<_> = names.iter().map(|name| self.place(name.clone())).collect();
+        let variables: Vec<_> = names.into_iter().zip(places.iter().copied()).collect();
+        Ok(Expression { parsed, polynomial: Polynomial::read(&plain, &variables), places })
     }
 
     fn comparison(&mut self, text: &str) -> Result<Comparison, String> {

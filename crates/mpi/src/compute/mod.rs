@@ -6,6 +6,7 @@ pub mod blas;
 pub mod formula;
 pub mod kernel;
 mod noise;
+mod polynomial;
 mod roofline;
 pub mod sockets;
 pub mod stretches;
