@@ -63,15 +63,17 @@ class Run:
     """True if HPL's own check of the solution passed."""
 
 
-def program() -> Path:
-    """HPL, compiled for hopcast."""
-    target = CACHE / f"hpl-{building.header()}"
+def program(equal_pivots: bool = False) -> Path:
+    """HPL, compiled for hopcast. With equal pivots, rows are exchanged as in the published simulations."""
+    target = CACHE / f"hpl-{'equal-pivots-' if equal_pivots else ''}{building.header()}"
     if target.exists():
         return target
     hpl = debian.source("hpcc", CACHE) / "hpl"
     files = [HERE / "hpl_driver.c", *sorted(hpl.glob("src/*/*.c")), *sorted(hpl.glob("testing/*/*.c"))]
     includes = (f"-I{hpl / 'include'}", f"-I{hpl.parent / 'include'}")
     words = [building.compilers("hopcast", CACHE / "bin")["cc"], *hpcc.DEFINED, *includes]
+    if equal_pivots:
+        words += ["-Wl,--wrap=HPL_pdmxswp", HERE / "hpl_equal_pivots.c"]
     needs = "HPL (libopenblas-serial-dev is needed)"
     building.run([*words, *files, "-o", target, "-lopenblas", "-lm"], CACHE, needs)
     return target
@@ -85,6 +87,7 @@ def run(
     *flags: str,
     checked: bool = False,
     platform: str | Path = "dahu",
+    equal_pivots: bool = False,
 ) -> Run:
     """HPL for a matrix of that order on a grid of processes on Dahu, or on a platform like it."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -94,7 +97,9 @@ def run(
     words = [sys.executable, "-m", "hopcast", "run", str(platform), "-n", str(rows * columns), "--json"]
     words += ["--compute", "none", "--model", null_model.model("flow"), *flags]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([*words, str(program())], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*words, str(program(equal_pivots))], cwd=folder, capture_output=True, text=True, check=False
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise RuntimeError(f"HPL failed: {done.stderr[-500:]}")

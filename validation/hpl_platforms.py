@@ -4,11 +4,17 @@ A: dgemm's time is linear in M*N*K (M-1); C: polynomial (M-2), as in the preset;
 vary. `_het`: each processor by itself, else the mean of all. 1: the same message always takes the same time;
 2: in modes, as in the preset. The calls behind the polynomials are not published: the lines of M-1 are fitted
 to the polynomials at the sizes of a design such as theirs.
+
+As published, messages take what SMPI makes of the published platform (dahu-07480723.xml): sends and receives
+as they are measured alone, one after the other, and copies within a host without start-up. The preset has
+less for messages up to 64,000 B, by which ping-pongs take what was measured.
 """
 
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +30,16 @@ DESIGN = design.Matrices(product=1e10, longest=15_500, strata=30, batches=3)
 """Sizes of the thesis's calls of dgemm, 8.2.1."""
 
 
-def write(variant: str, folder: Path) -> Path:
-    """Writes the platform file of a variant, such as "A1" or "D2_het", and gives its place."""
+def write(variant: str, folder: Path, published: Path | None = None) -> Path:
+    """Writes the platform file of a variant, such as "A1" or "D2_het", and gives its place.
+
+    Messages are those of the preset, or of a published platform of SimGrid.
+    """
     platform = tomllib.loads((PRESETS / "dahu.toml").read_text())
     letter, digit, each = variant[0], variant[1], variant.endswith("_het")
     folder.mkdir(parents=True, exist_ok=True)
+    if published:
+        platform = with_messages_of(imported(published, folder / "published.toml"), platform)
     dgemm = platform["compute"]["kernels"][0]
     rows = linear() if letter == "A" else polynomial()
     rows = rows if each else rows[:2]
@@ -45,6 +56,38 @@ def write(variant: str, folder: Path) -> Path:
     file = folder / f"{variant}.toml"
     file.write_text(tomlkit.dumps(platform))
     return file
+
+
+def imported(published: Path, file: Path) -> dict[str, Any]:
+    """A platform of SimGrid, with SMPI's costs."""
+    words = [sys.executable, "-m", "hopcast", "platform", "import", str(published), "-o", str(file)]
+    subprocess.run([*words, "--library", "openmpi"], check=True, capture_output=True)
+    return tomllib.loads(file.read_text())
+
+
+def with_messages_of(published: dict[str, Any], preset: dict[str, Any]) -> dict[str, Any]:
+    """The preset with the published platform's messages, which vary in the preset's modes about its means."""
+    platform = preset | {key: published[key] for key in ("topology", "nic", "mpi")}
+    platform["host"] = published["host"] | {"sockets": preset["host"]["sockets"]}
+    modes = {regime["name"]: regime for regime in preset["mpi"]["regimes"]}
+    for regime in platform["mpi"]["regimes"]:
+        like = modes.get(regime["name"].replace("63999", "64000"), {})
+        for time, drawn in {**TIMES, "latency": "latency_modes"}.items():
+            if drawn in like:
+                about(regime, time, drawn, like[drawn])
+    return platform
+
+
+def about(regime: dict[str, Any], time: str, drawn: str, modes: list[dict[str, Any]]) -> None:
+    """Modes in the place of the constant part of a time, scaled to its mean."""
+    constant, *rest = regime[time].split(" + ")
+    factor = nanoseconds(constant) / sum(mode["weight"] * nanoseconds(mode["mean"]) for mode in modes)
+    scaled = {
+        key: [f"{nanoseconds(mode[key]) * factor:.9g} ns" for mode in modes] for key in ("mean", "deviation")
+    }
+    places = range(len(modes))
+    regime[drawn] = [modes[at] | {key: scaled[key][at] for key in scaled} for at in places]
+    regime[time] = rest[0] if rest else "0 ns"
 
 
 def table(rows: list[list[str]], file: Path) -> str:
