@@ -24,7 +24,9 @@ fn request(model: &str, workload: Workload) -> RunRequest {
 fn same_for_every_cut(request: &RunRequest, what: &str) -> Outcome {
     let run = |threads| {
         let prepared = prepare(&RunRequest { threads: Some(threads), ..request.clone() });
-        prepared.and_then(|prepared| prepared.run(None, &mut Unwatched)).unwrap_or_else(|error| panic!("{error}"))
+        prepared
+            .and_then(|prepared| prepared.run(None, &mut Unwatched))
+            .unwrap_or_else(|error| panic!("{error}"))
     };
     let whole = run(1);
     for threads in CUTS {
@@ -39,33 +41,27 @@ fn same_for_every_cut(request: &RunRequest, what: &str) -> Outcome {
 }
 
 /// Messages within hosts go by levels, whose groups have a memory each: their traffic is the same wherever the run is cut,
-/// and so is that of hosts without levels.
+/// and so is that of hosts without levels. Their latencies are longer than what the network takes, so that ends show them.
 #[test]
 fn levels_inside_hosts_are_the_same_for_every_cut() {
     let levels = r#"[
-        { name = "cache", processes = 2, latency = "100 ns", bandwidth = "20 GB/s", total_bandwidth = "30 GB/s" },
-        { name = "socket", processes = 4, latency = "200 ns", bandwidth = "10 GB/s", regimes = [
-            { up_to = "8 kB", bandwidth = "15 GB/s", latency = "150 ns" },
+        { name = "cache", processes = 2, latency = "100 ms", bandwidth = "20 GB/s", total_bandwidth = "30 GB/s" },
+        { name = "socket", processes = 4, latency = "200 ms", bandwidth = "10 GB/s", regimes = [
+            { up_to = "8 kB", bandwidth = "15 GB/s", latency = "150 ms" },
         ] },
     ]"#;
     let set = |levels: Option<&str>| {
-        let sizes = [("host.processes", "8"), ("host.sockets", "2")].map(|(key, value)| (key, value));
+        let sizes = [("host.processes", "8"), ("host.sockets", "2")];
         let all = sizes.into_iter().chain(levels.map(|levels| ("host.levels", levels)));
         Some(Overrides(all.map(|(key, value)| (key.to_string(), value.to_string())).collect()))
     };
     for (model, bytes) in [("postal", "1 KB"), ("max-rate", "100 KB"), ("loggp", "8 KB")] {
         let arguments = vec![("bytes".to_string(), bytes.to_string())];
         let workload = || Workload::pattern("alltoall".to_string(), arguments.clone());
-        let with = |levels| RunRequest {
-            set: set(levels),
-            ..request(model, workload())
-        };
+        let with = |levels| RunRequest { set: set(levels), ..request(model, workload()) };
         let plain = same_for_every_cut(&with(None), &format!("hosts without levels under {model}"));
         let whole = same_for_every_cut(&with(Some(levels)), &format!("hosts with levels under {model}"));
-        assert!(
-            whole.report.makespan_s < plain.report.makespan_s,
-            "levels are faster than the host's memory"
-        );
+        assert_ne!(whole.report.outcome_hash, plain.report.outcome_hash, "levels change nothing");
         // Of 7 partners on the host one has the cache, two more the socket, and four the other socket.
         let memory = &whole.report.node_memory;
         let messages = |level: &str| memory.levels.iter().find(|one| one.level == level).unwrap().messages;
