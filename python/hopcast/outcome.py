@@ -95,6 +95,14 @@ class Report:
         """The links of the network: `report.links.busiest(5)`."""
         return Links(self)
 
+    @property
+    def energy(self) -> dict[str, float | None] | None:
+        """Energy to solution by cause [J]: `report.energy["computing_J"]`; None where the platform has no `[power]`.
+
+        Causes that it gives no power for are None. The sum is `energy_J`, over the makespan `mean_power_W`.
+        """
+        return self.summary.get("energy")
+
     def table(self, name: str) -> pyarrow.Table:
         """One of the tables by name, such as "ranks" or "links"."""
         if name not in self.tables:

@@ -38,6 +38,20 @@ _FAILED = {
 }
 
 
+_ENERGY = {
+    "energy_J": 610.0,
+    "mean_power_W": 305.0,
+    "energy": {
+        "hosts_idle_J": 400.0,
+        "computing_J": 150.0,
+        "communication_J": 50.0,
+        "routers_J": None,
+        "links_J": None,
+        "bytes_moved_J": 10.0,
+    },
+}
+
+
 WAITING = {"late_sender": 0.5, "late_receiver": 0.1, "no_progress": 0.1, "imbalance": 0.3}
 """Shares of the time that ranks wait, by cause."""
 
@@ -100,6 +114,7 @@ def result(
         "made_by": made_by(),
         "statistics": _short_of_statistics(links),
         "faults": _FAILED,
+        **_ENERGY,
         "failure": failure,
         "partial": False,
         "stopped": None,

@@ -3,6 +3,7 @@
 //! This crate knows no network and no MPI. Everything above it speaks its types: quantities are
 //! never bare numbers, events have one total order, random numbers have a name.
 
+pub mod energy;
 pub mod hash;
 mod linear_time;
 pub mod observer;
@@ -13,6 +14,7 @@ pub mod registry;
 mod unit_names;
 pub mod units;
 
+pub use energy::{Energy, EnergyPerByte, Power, TotalTime};
 pub use linear_time::LinearTime;
 pub use observer::Observer;
 pub use prefetch::{prefetch, prefetch_start};

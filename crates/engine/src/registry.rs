@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::energy::{EnergyPerByte, Power};
 use crate::linear_time::LinearTime;
 use crate::random::Shape;
 use crate::units::{Bandwidth, Bytes, Duration, FlopRate};
@@ -59,6 +60,10 @@ pub enum Kind {
     Size,
     /// `"10 Gflop/s"`
     FlopRate,
+    /// `"95 W"`
+    Power,
+    /// `"10 pJ/bit"`
+    EnergyPerByte,
     /// Any text.
     Text,
     /// A file, named relative to the platform file; the value is its contents (only `sim` reads files).
@@ -103,6 +108,10 @@ pub enum Value {
     Size(Bytes),
     /// See [`Kind::FlopRate`].
     FlopRate(FlopRate),
+    /// See [`Kind::Power`].
+    Power(Power),
+    /// See [`Kind::EnergyPerByte`].
+    EnergyPerByte(EnergyPerByte),
     /// See [`Kind::Text`], [`Kind::File`] (its contents) and [`Kind::Choice`].
     Text(String),
     /// See [`Kind::Flag`].
@@ -181,6 +190,10 @@ impl Arguments {
         size, sizes, Size, Bytes;
         /// Compute rate.
         flop_rate, flop_rates, FlopRate, FlopRate;
+        /// Power.
+        power, powers, Power, Power;
+        /// Energy per byte.
+        energy_per_byte, energies_per_byte, EnergyPerByte, EnergyPerByte;
         /// Text, choice or contents of a file.
         text, texts, Text, String;
         /// Flag.

@@ -1,4 +1,5 @@
-//! Quantities are types: `Time`, `Duration`, `Bytes`, `Bandwidth`, `FlopRate`, `EventRate`.
+//! Quantities are types: `Time`, `Duration`, `Bytes`, `Bandwidth`, `FlopRate`, `EventRate`; for power and energy see
+//! [`crate::energy`].
 //!
 //! Time is whole picoseconds. Sums saturate at the largest value of their type: a run that reaches [`Time::LAST`]
 //! (213 days) ends there with an error, and no event is ever in the past. In text every quantity carries its unit
@@ -287,7 +288,7 @@ pub const FLOP_UNITS: Units = &[
 pub const EVENT_UNITS: Units = &[("/s", 1.0), ("k/s", 1e3), ("M/s", 1e6), ("G/s", 1e9)];
 
 /// Parses `"<number> <unit>"`, where the space is optional.
-fn parse(text: &str, what: &str, units: Units, example: &str) -> Result<f64, QuantityError> {
+pub(crate) fn parse(text: &str, what: &str, units: Units, example: &str) -> Result<f64, QuantityError> {
     let text = text.trim();
     let split = text
         .char_indices()
@@ -354,7 +355,7 @@ impl FromStr for Bandwidth {
 }
 
 /// Writes `value` with the largest of `steps` that is not above it, with at most four significant digits.
-fn write_scaled(f: &mut fmt::Formatter<'_>, value: f64, steps: &[(f64, &str)]) -> fmt::Result {
+pub(crate) fn write_scaled(f: &mut fmt::Formatter<'_>, value: f64, steps: &[(f64, &str)]) -> fmt::Result {
     let (factor, unit) = *steps.iter().rev().find(|(factor, _)| value >= *factor).unwrap_or(&steps[0]);
     let scaled = format!("{:.3}", value / factor);
     write!(f, "{} {unit}", scaled.trim_end_matches('0').trim_end_matches('.'))

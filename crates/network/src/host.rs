@@ -70,6 +70,15 @@ pub struct HostParameters {
 }
 
 impl HostParameters {
+    /// The bytes that `size` makes on the wire, rounded up.
+    pub fn wire_bytes(&self, size: Bytes) -> Bytes {
+        let (payload, wire) = (self.packet_payload.0, self.packet_wire.0);
+        if payload == wire {
+            return size;
+        }
+        Bytes((u128::from(size.0) * u128::from(wire)).div_ceil(u128::from(payload)) as u64)
+    }
+
     /// The index of the regime for a message of `size`.
     #[inline]
     pub fn regime_of(&self, size: Bytes) -> usize {

@@ -8,8 +8,8 @@ use network::model::{Cutting, MODELS};
 use network::statistics::{Detail, LEAST_PERIODS};
 use network::{Cut, Endpoint, Fabric, Grain, Part};
 
-use crate::config::{InputError, Platform};
-use crate::observe::{self, NetworkScope, NetworkViews};
+use crate::config::{InputError, Platform, Powers};
+use crate::observe::{self, NetworkScope, NetworkViews, RouteBytes, knows_links};
 use crate::run::Domain;
 
 /// A machine with its ranks in place, any part of which can be built any number of times.
@@ -47,7 +47,12 @@ impl Blueprint {
         let placement = self.placement.clone();
         let setup =
             self.platform.world_setup(self.seed, placement, self.jobs.clone(), part.clone(), hosts)?;
-        Ok(Domain::new(setup, network, network_views, self.fabric.clone(), self.detail))
+        let counts_bytes = self.platform.powers().is_some_and(Powers::count_bytes);
+        let route_bytes = (counts_bytes && !knows_links(&*network))
+            .then(|| RouteBytes::new(self.fabric.clone(), setup.host.clone(), self.placement.clone()));
+        let mut domain = Domain::new(setup, network, network_views, self.fabric.clone(), self.detail);
+        domain.views.route_bytes = route_bytes;
+        Ok(domain)
     }
 
     /// Warning about the requested statistics, if the tables will not hold everything.

@@ -45,6 +45,10 @@ struct Expect {
     /// All warnings of the report.
     #[serde(default)]
     warnings: Vec<String>,
+    /// Time at which the run is stopped.
+    stop_at: Option<String>,
+    /// Energy by cause \[J\]; causes that are not named are not counted.
+    energy: Option<BTreeMap<String, f64>>,
     /// Text of the error, for a scenario without a result.
     error: Option<String>,
 }
@@ -108,6 +112,7 @@ impl Scenario {
             seed: Some(0),
             placement: placement.map(PlacementChoice::Named),
             records: Some(1000),
+            stop_at: self.expect.stop_at.clone(),
             threads: Some(threads),
             ..RunRequest::new(self.platform.to_str().unwrap(), self.workload())
         }
@@ -187,6 +192,9 @@ impl Scenario {
         for (rank, causes) in &self.expect.causes {
             self.check_causes(&outcome, rank.parse().unwrap(), causes, &what);
         }
+        if let Some(causes) = &self.expect.energy {
+            check_energy(&outcome, causes, &what);
+        }
         let again = self.run(model, None);
         assert_eq!(again.report.outcome_hash, outcome.report.outcome_hash, "{what}: a repeat differs");
         for hosts in &self.expect.renumbered {
@@ -194,6 +202,22 @@ impl Scenario {
             assert_eq!(renumbered.report.makespan_s, outcome.report.makespan_s, "{what}: on hosts {hosts:?}");
         }
     }
+}
+
+/// Compares energies to a millionth.
+fn check_energy(outcome: &Outcome, wanted: &BTreeMap<String, f64>, what: &str) {
+    let report = serde_json::to_value(&outcome.report).unwrap();
+    let causes = report["energy"].as_object().unwrap_or_else(|| panic!("{what}: no energy"));
+    let near = |got: f64, wanted: f64| (got - wanted).abs() <= 1e-6 * wanted;
+    let named: BTreeMap<_, _> =
+        causes.iter().filter_map(|(cause, energy)| Some((cause.clone(), energy.as_f64()?))).collect();
+    assert!(named.keys().eq(wanted.keys()), "{what}: energy is counted for {named:?}");
+    for (cause, wanted) in wanted {
+        assert!(near(named[cause], *wanted), "{what}: {cause} is {}, not {wanted}", named[cause]);
+    }
+    let (all, time) = (wanted.values().sum::<f64>(), outcome.report.makespan_s);
+    let of = |key: &str| report[key].as_f64().unwrap();
+    assert!(near(of("energy_J"), all) && near(of("mean_power_W") * time, all), "{what}: {report}");
 }
 
 fn finish_of(outcome: &Outcome, rank: usize) -> f64 {

@@ -136,6 +136,8 @@ def _results(sides: Sequence[dict]) -> Group:
     rows = [each("predicted time", lambda side: side["makespan_s"], units.seconds)]
     for part in _SPLIT:
         rows.append(each(f"{part} per rank", partial(mean, name=part), units.seconds))
+    if all("energy_J" in side for side in sides):
+        rows.append(each("energy", lambda side: side["energy_J"], partial(units.rate, unit="J")))
     rows.append(each("busiest link, share of its capacity", _busiest, units.percent))
     if all(side.get("message_latency") for side in sides):
         for name, words in (("p50_s", "half"), ("p99_s", "99 of 100")):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from hopcast import what_if
-from hopcast.report import calibration, causes, units
+from hopcast.report import calibration, causes, energy, units
 from hopcast.report.collectives import algorithms
 from hopcast.report.settings import given_options, made_by
 from hopcast.report.store import Result
@@ -198,6 +198,8 @@ def facts(summary: dict) -> list[tuple[str, str]]:
     losses = [summary.get(f"packets_{name}", 0) for name in ("lost", "resent", "duplicate")]
     if any(losses):
         lines.insert(5, ("Packets lost, resent, duplicate", ", ".join(map(units.count, losses))))
+    if energy.by_cause(summary):
+        lines.append(("Energy", energy.amount(summary)))
     if latency := summary.get("message_latency"):
         lines.append(("Message latency", latency_words(latency)))
     memory = summary.get("node_memory")

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hopcast import standing
-from hopcast.report import calibration, causes, units
+from hopcast.report import calibration, causes, energy, units
 from hopcast.report.collectives import algorithms
 from hopcast.report.html import failures, latency_words, ranks_on_hosts, stop, title
 
@@ -105,6 +105,8 @@ def screen(summary: dict, width: int) -> RenderableType:
     if summary.get("stopped"):
         blocks += ["", _stopped(summary)]
     blocks += ["", *_time(summary, width)]
+    if spent := energy.sentence(summary):
+        blocks.append(Text(spent))
     if summary.get("computing"):
         blocks.append(Text(summary["computing"]["sentence"], style="dim"))
     if summary.get("jobs"):

@@ -116,11 +116,7 @@ impl Alone {
 
     /// The bytes that `size` makes on the wire, rounded up.
     pub fn wire_bytes(&self, size: Bytes) -> Bytes {
-        let (payload, wire) = (self.hosts.packet_payload.0, self.hosts.packet_wire.0);
-        if payload == wire {
-            return size;
-        }
-        Bytes((u128::from(size.0) * u128::from(wire)).div_ceil(u128::from(payload)) as u64)
+        self.hosts.wire_bytes(size)
     }
 
     /// The least time from a message's start in `part` to its arrival in another.

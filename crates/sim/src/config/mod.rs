@@ -18,6 +18,7 @@ mod message_noise;
 mod modes;
 mod mpi;
 mod platform;
+mod power;
 mod preset;
 mod ranks;
 mod read;
@@ -33,6 +34,7 @@ pub use error::InputError;
 pub use files::{Disk, Files, Texts};
 pub use flags::arguments;
 pub use platform::Platform;
+pub use power::{Added, Powers};
 pub use preset::{PRESETS, Preset, preset_files};
 pub use reference::reference;
 pub use schema::schema;
@@ -146,14 +148,17 @@ fn parse(file: &str, text: &str, overrides: &[Override], files: &Lookup) -> Resu
     let hosts = host::host_parameters(&sections);
     let (noise, functions) = (message_noise::message_noise(&sections), functions::function_times(&sections));
     let calibration = calibration::calibration(&sections);
-    match (hosts, file_system, noise, functions, calibration) {
-        (Ok(hosts), Ok(file_system), Ok(noise), Ok(functions), Ok(calibration)) => {
+    let slots = hosts.as_ref().map_or(1, |hosts| hosts.processes);
+    let powers = power::powers(&sections, slots);
+    match (hosts, file_system, noise, functions, calibration, powers) {
+        (Ok(hosts), Ok(file_system), Ok(noise), Ok(functions), Ok(calibration), Ok(powers)) => {
             let (file, text) = (file.to_string(), text.to_string());
-            Ok(Platform { file, text, sections, hosts, file_system, noise, functions, calibration })
+            Ok(Platform { file, text, sections, hosts, file_system, noise, functions, calibration, powers })
         }
-        (hosts, file_system, noise, functions, calibration) => {
-            let errors = [hosts.err(), file_system.err(), noise.err(), functions.err(), calibration.err()];
-            Err(InputError::all(errors.into_iter().flatten().collect()).expect_err("one of them is wrong"))
+        (hosts, file_system, noise, functions, calibration, powers) => {
+            let first = [hosts.err(), file_system.err(), noise.err(), functions.err()];
+            let errors = first.into_iter().chain([calibration.err(), powers.err()]);
+            Err(InputError::all(errors.flatten().collect()).expect_err("one of them is wrong"))
         }
     }
 }

@@ -17,6 +17,7 @@ use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology}
 use super::calibration::Calibration;
 use super::error::{InputError, unknown};
 use super::faults;
+use super::power::Powers;
 use super::read::Checked;
 use super::sections::{Content, section};
 use crate::host_names::HostNames;
@@ -34,6 +35,7 @@ pub struct Platform {
     /// With the seed 0.
     pub(super) functions: FunctionTimes,
     pub(super) calibration: Option<Calibration>,
+    pub(super) powers: Option<Powers>,
 }
 
 /// Checks that a run on a topology is possible; if not, gives the reason.
@@ -71,6 +73,11 @@ impl Platform {
     /// Its fit to measurements; `None` if it was not calibrated.
     pub fn calibration(&self) -> Option<&Calibration> {
         self.calibration.as_ref()
+    }
+
+    /// Powers of its parts; `None` if no energy is counted.
+    pub fn powers(&self) -> Option<&Powers> {
+        self.powers.as_ref()
     }
 
     /// Name of its topology's kind.

@@ -169,13 +169,13 @@ fn empty(section: &'static Section, at: &Place) -> Checked {
     Checked { name: &section.name, kind: None, at: at.clone(), arguments, written, old_spellings }
 }
 
-/// True if the section has the parameters of a network or compute model, which wait until the model is chosen.
+/// True if the section has no defaults where the file leaves it out: the parameters of a network or compute model, which
+/// wait until the model is chosen, and powers, without which no energy is counted.
 pub fn waits(name: &str) -> bool {
-    ["network.", "compute."].iter().any(|above| name.starts_with(above))
+    name == "power" || ["network.", "compute."].iter().any(|above| name.starts_with(above))
 }
 
-/// Defaults of a section that the file leaves out. The parameters of network and compute models wait until the model is
-/// chosen.
+/// Defaults of a section that the file leaves out, if it has any then; see [`waits`].
 fn absent(
     section: &'static Section,
     parameters: &'static [Parameter],

@@ -1,5 +1,6 @@
 //! JSON schema of platform files, for editors: generated, so that it never lags behind.
 
+use engine::energy::{ENERGY_PER_BYTE_UNITS, POWER_UNITS};
 use engine::random::Shape;
 use engine::registry::{Kind, Parameter};
 use engine::units;
@@ -108,6 +109,8 @@ pub fn value(kind: &Kind) -> Value {
         }
         Kind::Size => quantity(units::SIZE_UNITS, "64 KiB"),
         Kind::FlopRate => quantity(units::FLOP_UNITS, "10.5 Gflop/s"),
+        Kind::Power => quantity(POWER_UNITS, "95 W"),
+        Kind::EnergyPerByte => quantity(ENERGY_PER_BYTE_UNITS, "10 pJ/bit"),
         Kind::Bandwidth => {
             json!({"anyOf": [{"const": "infinite"}, quantity(units::RATE_UNITS, "9.375 GB/s")]})
         }

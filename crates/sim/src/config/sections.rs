@@ -17,6 +17,7 @@ use super::host::{HOST, LINK, NIC, REGIMES};
 use super::kernels::KERNELS;
 use super::memory::{LEVEL_REGIMES, LEVEL_REGIMES_SUMMARY, LEVELS, LEVELS_SUMMARY, MEMORY, MEMORY_REGIMES};
 use super::mpi::{MPI, collective_keys};
+use super::power::POWER;
 use crate::placement::PLACEMENTS;
 
 /// One section.
@@ -212,6 +213,7 @@ pub fn sections() -> &'static [Section] {
             ),
             Section { content: Content::Repeated(PLANNED), ..keys("faults.planned", PLANNED, planned) },
             keys("hosts", HOSTS, "Names of the hosts in recorded runs"),
+            keys("power", POWER, "Power of hosts, routers and links, for the energy of a run. Default: no energy is counted"),
         ];
         let own = |above: &str, entry: Choice| {
             keys(&format!("{above}.{}", entry.name), entry.parameters, entry.summary)

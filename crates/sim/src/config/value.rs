@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use engine::registry::{Arguments, Kind, Parameter, Value, respelled};
-use engine::{Bandwidth, Bytes, Duration, FlopRate, LinearTime};
+use engine::{Bandwidth, Bytes, Duration, EnergyPerByte, FlopRate, LinearTime, Power};
 
 use super::document::{Item, Node};
 use super::error::{InputError, unknown};
@@ -52,6 +52,8 @@ pub fn check(kind: &Kind, node: &Node, path: &str, files: &Lookup) -> Result<Val
         (Kind::Bandwidth, _) => quantity::<Bandwidth>(node, path, Value::Bandwidth, wrong),
         (Kind::Size, _) => quantity::<Bytes>(node, path, Value::Size, wrong),
         (Kind::FlopRate, _) => quantity::<FlopRate>(node, path, Value::FlopRate, wrong),
+        (Kind::Power, _) => quantity::<Power>(node, path, Value::Power, wrong),
+        (Kind::EnergyPerByte, _) => quantity::<EnergyPerByte>(node, path, Value::EnergyPerByte, wrong),
         _ => Err(wrong()),
     }
 }
@@ -85,6 +87,8 @@ pub fn describe(kind: &Kind) -> String {
         Kind::Bandwidth => "a bandwidth such as \"9.375 GB/s\"".to_string(),
         Kind::Size => "a size such as \"64 KiB\"".to_string(),
         Kind::FlopRate => "a compute rate such as \"10.5 Gflop/s\"".to_string(),
+        Kind::Power => "a power such as \"95 W\"".to_string(),
+        Kind::EnergyPerByte => "an energy per byte such as \"10 pJ/bit\"".to_string(),
         Kind::Text => "a text in quotes".to_string(),
         Kind::File => "the name of a file, in quotes".to_string(),
         Kind::Choice(choices) => format!("one of {}", choices.join(", ")),

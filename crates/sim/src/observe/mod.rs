@@ -12,6 +12,7 @@ mod histogram;
 mod latency;
 mod links;
 mod matrix;
+mod moved;
 mod names;
 mod network;
 mod node_memory;
@@ -36,6 +37,7 @@ pub use contention::{Contended, Contention};
 pub use faults::{FaultsReport, OutageReport, cut_off, faults};
 pub use latency::LatencyReport;
 pub use links::{LinkNames, Links};
+pub use moved::{Moved, RouteBytes, knows_links};
 pub use network::{NetworkScope, NetworkViews, PacketView};
 pub use node_memory::{BusyMemory, LevelTraffic, NodeMemoryReport};
 pub use ranks::{RankTotals, Ranks};
@@ -205,6 +207,8 @@ pub struct Views {
     pub calls: Calls,
     /// Resources at which messages delayed each other.
     pub contention: Contention,
+    /// Bytes by route, if their energy counts in a model without links.
+    pub route_bytes: Option<RouteBytes>,
     placement: Arc<[Endpoint]>,
     host: Arc<HostParameters>,
     detail: Detail,
@@ -224,7 +228,8 @@ impl Views {
         let observe_everything = others.iter().any(|view| view.interest() == Interest::Everything);
         let (ranks, calls) = (Ranks::new(&placement), Calls::new(placement.len() as u32, detail));
         let contention = Contention::default();
-        Views { ranks, calls, contention, placement, host, detail, others, observe_everything }
+        let route_bytes = None;
+        Views { ranks, calls, contention, route_bytes, placement, host, detail, others, observe_everything }
     }
 
     /// Parts of `report.json`.
@@ -241,17 +246,20 @@ impl Views {
 
     /// Serialised state of all views, for another process.
     pub fn save(&self) -> Vec<Vec<u8>> {
-        let first = [self.ranks.save(), self.calls.save(), self.contention.save()];
+        let moved = saved(&self.route_bytes.as_ref().map(RouteBytes::moved));
+        let first = [self.ranks.save(), self.calls.save(), self.contention.save(), moved];
         first.into_iter().chain(self.others.iter().map(|view| view.save())).collect()
     }
 
     /// Restores views from the state that views of the same kinds in another process have saved.
     pub fn restored(&self, saved: &[Vec<u8>]) -> Views {
+        let moved: Option<Moved> = restored(&saved[3]);
         let mut views = Views::new(self.placement.clone(), self.host.clone(), self.detail);
         views.ranks.restore(&saved[0]);
         views.calls.restore(&saved[1]);
         views.contention.restore(&saved[2]);
-        views.others.iter_mut().zip(&saved[3..]).for_each(|(view, saved)| view.restore(saved));
+        views.route_bytes = self.route_bytes.as_ref().zip(moved).map(|(routes, moved)| routes.with(moved));
+        views.others.iter_mut().zip(&saved[4..]).for_each(|(view, saved)| view.restore(saved));
         views
     }
 
@@ -260,6 +268,9 @@ impl Views {
         self.ranks.absorb(Box::new(other.ranks));
         self.calls.absorb(Box::new(other.calls));
         self.contention.absorb(Box::new(other.contention));
+        if let (Some(routes), Some(others)) = (&mut self.route_bytes, &other.route_bytes) {
+            routes.absorb(others);
+        }
         for (view, other) in self.others.iter_mut().zip(other.others) {
             view.absorb(other);
         }
@@ -284,6 +295,9 @@ impl Observer<Record> for Views {
         let is_for_all = matches!(record, Record::Message { .. } | Record::Collective { .. });
         if !is_for_all {
             self.calls.record(now, record);
+        }
+        if let Some(routes) = &mut self.route_bytes {
+            routes.record(now, record);
         }
         if is_for_all || self.observe_everything {
             self.others.iter_mut().for_each(|view| view.record(now, record));

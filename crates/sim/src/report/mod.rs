@@ -1,13 +1,14 @@
 //! Report of a run: the contents of `report.json`, and the tables beside it.
 
+mod energy;
+mod failure;
 mod jobs;
 
 use engine::{Bytes, Time};
-use mpi::Failure;
 use network::{Fabric, HostParameters};
 use serde::Serialize;
 
-use crate::config::Calibration;
+use crate::config::{Calibration, Powers};
 use crate::feed::PlacedJob;
 use crate::observe::{
     AlgorithmUse, Balance, BusyLink, CausesReport, Contended, CriticalPath, FaultsReport, LatencyReport,
@@ -15,6 +16,10 @@ use crate::observe::{
 };
 use crate::run::{End, Ended, Stop};
 use crate::table::{Column, Table};
+use energy::energy;
+pub use energy::{EnergyCauses, EnergyUse};
+pub use failure::{FailureReport, StuckRank};
+use failure::{failure, stuck};
 pub use jobs::JobReport;
 
 /// Facts about a run; the fields are the keys of `report.json`.
@@ -104,6 +109,9 @@ pub struct Report {
     pub statistics: Option<StatisticsReport>,
     /// Failed parts of the network and their cost, if parts can fail.
     pub faults: Option<FaultsReport>,
+    /// Energy to solution, if the platform has powers: its keys are keys of `report.json`.
+    #[serde(flatten)]
+    pub energy: Option<EnergyUse>,
     /// Failure of the simulated program, if it failed.
     pub failure: Option<FailureReport>,
     /// True if the run was stopped before its end.
@@ -156,35 +164,6 @@ pub struct CallTotal {
     pub bytes: u64,
 }
 
-/// Failure of the simulated program.
-#[derive(Debug, Clone, Serialize)]
-pub struct FailureReport {
-    /// Kind of the failure: "deadlock", "truncation", "mismatch", "abort", "misuse", or, of the network, "gridlock"
-    /// or "unreachable".
-    pub kind: &'static str,
-    /// Description.
-    pub text: String,
-    /// Ranks that cannot go on, or that made the mistake.
-    pub ranks: Vec<StuckRank>,
-}
-
-/// A rank that cannot go on.
-#[derive(Debug, Clone, Serialize)]
-pub struct StuckRank {
-    /// Number of the rank.
-    pub rank: u32,
-    /// Call that it is in; empty if only the text describes it.
-    pub call: String,
-    /// Begin of the wait \[s\].
-    pub since_s: f64,
-    /// Description of what it waits for; empty if the failure is its own.
-    pub waits_for: String,
-    /// Ranks that it waits for.
-    pub waits_for_ranks: Vec<u32>,
-    /// Place in the user's program, if known.
-    pub place: Option<String>,
-}
-
 /// Point at which a run was stopped before its end.
 #[derive(Debug, Clone, Serialize)]
 pub struct StopReport {
@@ -230,6 +209,8 @@ pub struct Title {
     pub socket_of_rank: Vec<u32>,
     /// Jobs of a run of several; none for a run of one.
     pub jobs: Vec<PlacedJob>,
+    /// Powers of the platform; none if no energy is counted.
+    pub powers: Option<Powers>,
 }
 
 /// A finished run: the report and its tables.
@@ -270,9 +251,7 @@ fn stop_report(ended: &Ended, makespan: Time) -> Option<StopReport> {
 pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Title) -> Outcome {
     let makespan = makespan(ended);
     let names = LinkNames::new(fabric);
-    let mut used = title.host_of_rank.clone();
-    used.sort_unstable();
-    used.dedup();
+    let hosts_used = hosts_used(title);
     let stopped = stop_report(ended, makespan);
     let partial = stopped.is_some();
     let ranks = title.host_of_rank.len() as u32;
@@ -286,6 +265,7 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
     let mean = Bytes(ended.bytes / ended.messages.max(1));
     let utilisation = Utilisation::of((&ended.network.links, &names, hosts), &node_memory, mean, makespan);
     let utilisation = utilisation.with_processes((totals, &title.host_of_rank), hosts, makespan);
+    let energy = title.powers.map(|powers| energy(&powers, fabric, ended, makespan, hosts_used));
     let report = Report {
         platform_toml: title.platform_toml.clone(),
         calibration: title.calibration.clone(),
@@ -298,7 +278,7 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
         ranks,
         ranks_finished,
         hosts: fabric.topology.hosts(),
-        hosts_used: used.len() as u32,
+        hosts_used,
         sockets: title.sockets,
         makespan_s: makespan.seconds(),
         outcome_hash: format!("{:016x}", ended.outcome_hash),
@@ -329,6 +309,7 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
         jobs: jobs(ended, title),
         statistics,
         faults,
+        energy,
         failure: failure(fabric, ended, &title.jobs),
         partial,
         stopped,
@@ -339,22 +320,12 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
     Outcome { report, tables }
 }
 
-/// Failure of the run, if it failed.
-fn failure(fabric: &Fabric, ended: &Ended, jobs: &[PlacedJob]) -> Option<FailureReport> {
-    Some(match &ended.end {
-        End::Failed(failure) => failure_report(failure, ended.now, jobs),
-        End::Gridlock { why, blocked } => FailureReport {
-            kind: "gridlock",
-            text: format!("the network is in a deadlock: {why}"),
-            ranks: blocked.iter().map(stuck).collect(),
-        },
-        End::CutOff { who, blocked } => FailureReport {
-            kind: "unreachable",
-            text: format!("no way is left, and none returns: {}", crate::observe::cut_off(fabric, who)),
-            ranks: blocked.iter().map(stuck).collect(),
-        },
-        End::Finished | End::Stopped(_) | End::Uncountable => return None,
-    })
+/// Number of hosts that have a rank.
+fn hosts_used(title: &Title) -> u32 {
+    let mut used = title.host_of_rank.clone();
+    used.sort_unstable();
+    used.dedup();
+    used.len() as u32
 }
 
 /// Warnings: things to check before the numbers are trusted.
@@ -447,47 +418,6 @@ fn call_totals(ended: &Ended) -> Vec<CallTotal> {
         bytes: totals.bytes.0,
     };
     ended.views.calls.totals().into_iter().map(describe).collect()
-}
-
-/// Name of a rank: its number, with its job if there are several.
-fn named(rank: mpi::Rank, jobs: &[PlacedJob]) -> String {
-    let own = |job: &&PlacedJob| (job.first..job.first + job.ranks).contains(&rank.0);
-    match jobs.iter().find(own) {
-        Some(job) => format!("rank {} of job '{}'", rank.0 - job.first, job.name),
-        None => format!("rank {}", rank.0),
-    }
-}
-
-fn failure_report(failure: &Failure, now: Time, jobs: &[PlacedJob]) -> FailureReport {
-    let standing = |rank: mpi::Rank, call: String| StuckRank {
-        rank: rank.0,
-        call,
-        since_s: now.seconds(),
-        waits_for: String::new(),
-        waits_for_ranks: Vec::new(),
-        place: None,
-    };
-    let (kind, ranks) = match failure {
-        Failure::Deadlock(blocked) => ("deadlock", blocked.iter().map(stuck).collect()),
-        Failure::Truncation { rank, call, .. } => ("truncation", vec![standing(*rank, call.clone())]),
-        Failure::Mismatch { calls, .. } => {
-            ("mismatch", calls.iter().map(|(rank, call)| standing(*rank, call.clone())).collect())
-        }
-        Failure::Abort { rank, code } => ("abort", vec![standing(*rank, format!("MPI_Abort({code})"))]),
-        Failure::Misuse { rank, .. } => ("misuse", vec![standing(*rank, String::new())]),
-    };
-    FailureReport { kind, text: failure.text(|rank| named(rank, jobs)), ranks }
-}
-
-fn stuck(blocked: &mpi::Blocked) -> StuckRank {
-    StuckRank {
-        rank: blocked.rank.0,
-        call: blocked.call.clone(),
-        since_s: blocked.since.seconds(),
-        waits_for: blocked.waits_for.clone(),
-        waits_for_ranks: blocked.ranks.iter().map(|rank| rank.0).collect(),
-        place: blocked.place.clone(),
-    }
 }
 
 /// High-water mark of this process's memory; 0 if the system does not tell.

@@ -18,7 +18,7 @@ pub struct Domain {
     pub(super) world: World,
     pub(super) network: Box<dyn Network>,
     pub(super) queue: Queue,
-    pub(super) views: Views,
+    pub(crate) views: Views,
     pub(super) network_views: NetworkViews,
     lookahead: Duration,
     fabric: Arc<Fabric>,
