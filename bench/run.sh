@@ -8,6 +8,7 @@ bin=${1:?usage: bench/run.sh BIN}
 cargo bench --package bench
 cargo bench --package network --bench routes
 cargo bench --package workload --bench dumpi
+"$bin/python" bench/matrix.py
 "$bin/python" bench/speed.py
 "$bin/python" bench/replay.py
 "$bin/python" bench/python_calls.py

@@ -138,13 +138,18 @@ def simulate(
     progress: see `run`.
     peers: the other processes of the run, if there are any: all but the first get no report.
     """
+    from hopcast.report import simulator
+
     watch = Watch(Signals(progress), progress, peers)
-    report = workloads.named(request.workload["kind"]).start(request, watch)
+    kind, began = request.workload["kind"], simulator.Moment.now()
+    report = workloads.named(kind).start(request, watch)
+    ended = simulator.Moment.now()
     if report is None:
         return None
     if progress is not None and not report.partial:
         progress(report.makespan_s, report.events, 1.0)
     provenance.add(report, request)
+    simulator.add_python(report.summary, began, ended, apart=kind in ("compiled", "mpi4py"))
     return report
 
 

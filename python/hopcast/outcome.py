@@ -97,9 +97,10 @@ class Report:
 
     @property
     def energy(self) -> dict[str, float | None] | None:
-        """Energy to solution by cause [J]: `report.energy["computing_J"]`; None where the platform has no `[power]`.
+        """Energy to solution by cause [J]; None where the platform has no `[power]`.
 
-        Causes that it gives no power for are None. The sum is `energy_J`, over the makespan `mean_power_W`.
+        `report.energy["computing_J"]`: causes that it gives no power for are None. The sum is `energy_J`, and
+        that over the makespan `mean_power_W`.
         """
         return self.summary.get("energy")
 

@@ -327,3 +327,21 @@ def test_a_rank_has_the_stack_for_handlers_that_it_has_named(tmp_path) -> None:
     source.write_text(STACK)
     done = hopcast("run", "hopper", "-n", "2", "--quiet", compiled(source, tmp_path))
     assert done.stdout.splitlines()[:2] == ["1 1 1 1"] * 2, done.stderr
+
+
+@pytest.mark.parametrize("isolation", ["globals", "process"])
+def test_a_profile_of_the_simulator_has_the_program_s_ranks(isolation, tmp_path) -> None:
+    (tmp_path / "slow.toml").write_text(SLOW_SENDERS)
+    (tmp_path / "prints.c").write_text(PRINTS)
+    program = tmp_path / "prints"
+    assert hopcast("cc", tmp_path / "prints.c", "-o", program).returncode == 0
+    words = ["run", tmp_path / "slow.toml", "-n", "2", "--isolation", isolation, "--json"]
+    told = [json.loads(hopcast(*words, *flags, program).stdout) for flags in ([], ["--profile-simulator"])]
+    assert told[0]["outcome_hash"] == told[1]["outcome_hash"]
+    profile = told[1]["profile_simulator"]
+    phases = {cost["phase"] for cost in profile["layers"]}
+    assert {"Python", "set-up", "report"} <= phases and profile["samples"] > 0
+    starts = [
+        cost for cost in profile["layers"] if cost["layer"] == "start and load of the program, its result"
+    ]
+    assert len(starts) == 1 and starts[0]["time_s"] > 0

@@ -12,6 +12,7 @@ pub mod observe;
 mod operations;
 pub mod placement;
 mod prepare;
+pub mod profile;
 pub mod report;
 pub mod request;
 pub mod run;

@@ -1,5 +1,6 @@
 //! Prepares a request: builds the machine that is ready to run.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,6 +22,7 @@ use crate::jobs::{self, Machine};
 use crate::memory::{self, Size};
 use crate::observe::{restored, saved};
 use crate::operations::{Opened, Operations, PlacedWorkload};
+use crate::profile::{MarkedSource, Phases, Profiling};
 use crate::report::{Outcome, Title, report};
 use crate::request::{RunRequest, Workload};
 use crate::run::{
@@ -42,6 +44,9 @@ pub struct Prepared {
     until: Until,
     title: Title,
     kernels: Vec<Kernel>,
+    workload: Workload,
+    /// Stretches of set-up, for a profile of the simulator.
+    phases: Phases,
 }
 
 /// Builds the machine of `request`; the error lists its mistakes.
@@ -53,19 +58,23 @@ pub fn prepare(request: &RunRequest) -> Result<Prepared, InputError> {
 pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared, InputError> {
     #[expect(clippy::disallowed_methods, reason = "the time to build is part of the report")]
     let started = Instant::now();
+    let phases = RefCell::new(Phases::start(request.profile_simulator == Some(true), "set-up"));
     let overrides = overrides(request)?;
     let seed = request.seed();
     let until = Until(stop_at(request)?);
     let platform = config::load_source(&request.platform, &overrides, &Disk::new("."))?;
+    phases.borrow_mut().end("platform file");
     let opened = match &request.workload {
         Workload::Jobs { jobs, .. } => jobs::open(jobs, request.ranks, seed)?,
         workload => vec![Opened::of(workload, &request.replay(), ranks(request), seed)?],
     };
     let ranks = ranks_of_all(&opened)?;
+    phases.borrow_mut().end("workload");
     let (model, old_model) = model_of(request, &platform);
     let is_program = opened.iter().any(|opened| matches!(opened.operations, Operations::Program));
     let per_rank = if is_program { memory::PER_PROGRAM } else { 0 };
     let fits = |topology: &dyn Topology| {
+        phases.borrow_mut().end("topology");
         if topology.hosts().saturating_mul(platform.host_parameters().processes.into()) < ranks {
             // The placement reports this with a better message.
             return Ok(());
@@ -78,6 +87,7 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
     let mut warnings = warnings_of(&opened, &platform, &model);
     warnings.extend(old_model);
     let fabric = Arc::new(platform.fabric_that(seed, &fits)?);
+    phases.borrow_mut().end("routing tables");
     let machine = Machine {
         name: &request.platform,
         overrides: &overrides,
@@ -91,37 +101,45 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
         }
         _ => place_single(opened, &platform, &*fabric.topology, seed)?,
     };
-    let host_of_rank = placement.iter().map(|endpoint| endpoint.host.0).collect();
-    let (sockets, socket_of_rank) = sockets_of(&platform, &placement);
     let kernels = platform.kernels(&*fabric.topology)?;
     let blueprint = Blueprint {
         platform,
-        model: model.clone(),
+        model,
         seed,
         fabric,
         placement: placement.into(),
         jobs: if jobs.is_empty() { [0].into() } else { jobs.iter().map(|job| job.first).collect() },
         detail: request.detail(),
     };
+    phases.borrow_mut().end("placement");
     warnings.extend(blueprint.statistics_warning()?);
     let (domains, all) = domains(request, &blueprint, &operations, peers, &mut warnings)?;
-    let title = Title {
-        platform: blueprint.platform.name(),
-        platform_toml: blueprint.platform.to_toml(),
-        calibration: blueprint.platform.calibration().cloned(),
+    phases.borrow_mut().end("network model, ranks and observers");
+    let setup_s = started.elapsed().as_secs_f64();
+    let title = Title { placement: placement_kind, setup_s, warnings, ..title(request, &blueprint, jobs) };
+    let (workload, phases) = (request.workload.clone(), phases.into_inner());
+    Ok(Prepared { blueprint, domains, all, operations, until, title, kernels, workload, phases })
+}
+
+/// Facts about a run that its request and its blueprint know.
+fn title(request: &RunRequest, blueprint: &Blueprint, jobs: Vec<PlacedJob>) -> Title {
+    let platform = &blueprint.platform;
+    let (sockets, socket_of_rank) = sockets_of(platform, &blueprint.placement);
+    Title {
+        platform: platform.name(),
+        platform_toml: platform.to_toml(),
+        calibration: platform.calibration().cloned(),
         workload: workload_title(request, &jobs),
-        model,
-        placement: placement_kind,
-        seed,
-        setup_s: started.elapsed().as_secs_f64(),
-        warnings,
-        unshared_memory: blueprint.platform.unshared_memory(),
-        host_of_rank,
+        model: blueprint.model.clone(),
+        seed: blueprint.seed,
+        unshared_memory: platform.unshared_memory(),
+        host_of_rank: blueprint.placement.iter().map(|endpoint| endpoint.host.0).collect(),
         sockets,
         socket_of_rank,
         jobs,
-    };
-    Ok(Prepared { blueprint, domains, all, operations, until, title, kernels })
+        powers: platform.powers().copied(),
+        ..Title::default()
+    }
 }
 
 /// Name of the run's network model, and a warning if the request spells it with underscores.
@@ -313,26 +331,32 @@ impl Prepared {
         monitor: &mut dyn Monitor,
         peers: &mut dyn Peers,
     ) -> Result<Option<Outcome>, InputError> {
-        let mut domains = std::mem::take(&mut self.domains);
+        let domains = std::mem::take(&mut self.domains);
         let mut feeds = Vec::new();
         for _ in &domains {
             feeds.extend(self.operations.feed()?);
         }
+        let (mut profile, mut domains) = Profiling::start(self.phases.is_on(), domains);
+        feeds = profile.feeds(feeds);
         if self.all > 1 {
             match run_in_windows(domains, self.all, &mut feeds, monitor, self.until, peers) {
-                InWindows::Ended(ended) => return self.close(Some(*ended), &mut feeds, peers),
-                InWindows::Elsewhere => return self.close(None, &mut feeds, peers),
-                InWindows::FailedAhead => domains = vec![self.blueprint.whole()?],
+                InWindows::Ended(ended) => return self.close(Some(*ended), &mut feeds, peers, profile),
+                InWindows::Elsewhere => return self.close(None, &mut feeds, peers, profile),
+                InWindows::FailedAhead => {}
             }
-            feeds = self.operations.feed()?.into_iter().collect();
+            (profile, domains) = Profiling::start(self.phases.is_on(), vec![self.blueprint.whole()?]);
+            feeds = profile.feeds(self.operations.feed()?.into_iter().collect());
         }
         let Some(domain) = domains.pop() else { return Ok(None) };
-        let ended = match (feeds.first_mut(), program) {
-            (Some(feed), _) => run(domain, feed, monitor, self.until),
-            (None, Some(program)) => run(domain, program, monitor, self.until),
-            (None, None) => panic!("a program workload needs its program"),
+        let ended = match (feeds.first_mut(), program, profile.marker()) {
+            (Some(feed), ..) => run(domain, feed, monitor, self.until),
+            (None, Some(source), Some(marker)) => {
+                run(domain, &mut MarkedSource { source, marker }, monitor, self.until)
+            }
+            (None, Some(program), None) => run(domain, program, monitor, self.until),
+            (None, None, _) => panic!("a program workload needs its program"),
         };
-        self.close(Some(ended), &mut feeds, &mut SingleProcess)
+        self.close(Some(ended), &mut feeds, &mut SingleProcess, profile)
     }
 
     /// Report of a run that has ended, in the first process.
@@ -341,7 +365,11 @@ impl Prepared {
         ended: Option<Ended>,
         feeds: &mut [Feed],
         peers: &mut dyn Peers,
+        profile: Profiling,
     ) -> Result<Option<Outcome>, InputError> {
+        let wall_s = ended.as_ref().map_or(0.0, |ended| ended.wall_s);
+        let mut profile = profile.finish(&self.phases, &self.workload, wall_s);
+        let mut phases = Phases::start(profile.is_some(), "report");
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         for feed in feeds {
             for (first, replay) in feed.replays() {
@@ -367,6 +395,12 @@ impl Prepared {
             return Err(InputError::whole(self.title.workload, reason));
         }
         let hosts = self.blueprint.platform.host_parameters();
-        Ok(Some(report(&self.blueprint.fabric, hosts, &ended, &self.title)))
+        let mut outcome = report(&self.blueprint.fabric, hosts, &ended, &self.title);
+        phases.end("summary and tables");
+        if let Some(profile) = &mut profile {
+            profile.layers.extend_from_slice(phases.done());
+        }
+        outcome.report.profile_simulator = profile;
+        Ok(Some(outcome))
     }
 }

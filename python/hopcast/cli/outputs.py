@@ -40,8 +40,10 @@ def simulate(
     """Runs a request with progress on standard error; None in a process that does not report."""
     from hopcast.api import simulate
     from hopcast.progress import ProgressLine
+    from hopcast.report import simulator
     from hopcast.report.store import check_target
 
+    start_s, memory_B = simulator.age(), simulator.Moment.now().memory_B
     reports = peers is None or peers.rank == 0
     if out is not None and reports:
         check_target(out)
@@ -51,6 +53,8 @@ def simulate(
     try:
         with printed:
             report = simulate(request, progress, peers)
+            if report is not None:
+                simulator.add_start(report.summary, start_s, memory_B)
             if report is not None and request.options.get("what_if") and peers is None:
                 from hopcast import what_if
 

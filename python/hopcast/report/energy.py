@@ -18,7 +18,7 @@ CAUSES = (
 def by_cause(summary: dict) -> list[tuple[str, str, float]]:
     """Counted causes of the energy: key, name and energy [J]; empty without powers."""
     causes = summary.get("energy") or {}
-    counted = [(name, words, causes[f"{name}_J"]) for name, words in CAUSES]
+    counted = [(name, words, causes.get(f"{name}_J")) for name, words in CAUSES]
     return [(name, words, energy) for name, words, energy in counted if energy is not None]
 
 

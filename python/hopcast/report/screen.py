@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hopcast import standing
-from hopcast.report import calibration, causes, energy, units
+from hopcast.report import calibration, causes, energy, simulator, units
 from hopcast.report.collectives import algorithms
 from hopcast.report.html import failures, latency_words, ranks_on_hosts, stop, title
 
@@ -122,6 +122,8 @@ def screen(summary: dict, width: int) -> RenderableType:
     if summary.get("collectives"):
         blocks += ["", _collectives(summary["collectives"])]
     blocks += ["", *_speed(summary)]
+    if simulator.KEY in summary:
+        blocks += ["", *_simulator(summary[simulator.KEY])]
     blocks += [warning(text) for text in summary["warnings"]]
     return Group(*blocks)
 
@@ -300,6 +302,15 @@ def _calls(calls: list[dict]) -> Table:
             units.percent(min(1.0, call["waiting_s"] / call["total_s"])) if call["total_s"] else "—",
         )
     return table
+
+
+def _simulator(profile: dict) -> list[RenderableType]:
+    """Time and memory of the simulator itself, by layer."""
+    table = _table("The simulator", "layer", "time", "of all", "memory")
+    table.columns[1].justify = "left"
+    for row in simulator.rows(profile):
+        table.add_row(*map(Text, row))
+    return [table, Text(simulator.note(profile), style="dim")]
 
 
 def _speed(summary: dict) -> list[Text]:

@@ -8,6 +8,8 @@ use workload::trace::Replay;
 
 pub use jobs::{Jobs, PlacedJob};
 
+use crate::profile::{Layer, Marker};
+
 /// A source that moves to the thread of its domain.
 #[expect(clippy::large_enum_variant, reason = "each domain has one, which it asks at every step")]
 pub enum Feed {
@@ -19,14 +21,22 @@ pub enum Feed {
     Made(Box<dyn Source + Send>),
     /// Sources of several jobs.
     Jobs(Jobs),
+    /// A source that marks its layer while it works.
+    Marked(Box<Feed>, Marker),
 }
 
 impl Feed {
+    /// The same source, which marks its layer.
+    pub fn marked(self, marker: &Marker) -> Feed {
+        Feed::Marked(Box::new(self), marker.clone())
+    }
+
     /// The replays in it, each with its first rank.
     pub fn replays(&mut self) -> Vec<(u32, &mut Replay)> {
         match self {
             Feed::Replay(replay) => vec![(0, replay)],
             Feed::Jobs(jobs) => jobs.replays().collect(),
+            Feed::Marked(feed, _) => feed.replays(),
             Feed::Pattern(_) | Feed::Made(_) => Vec::new(),
         }
     }
@@ -37,6 +47,7 @@ impl Feed {
             Feed::Replay(replay) => replay,
             Feed::Made(source) => &**source,
             Feed::Jobs(jobs) => jobs,
+            Feed::Marked(feed, _) => feed.source(),
         }
     }
 }
@@ -48,6 +59,7 @@ impl Source for Feed {
             Feed::Replay(replay) => replay.next(rank, done),
             Feed::Made(source) => source.next(rank, done),
             Feed::Jobs(jobs) => jobs.next(rank, done),
+            Feed::Marked(feed, marker) => marker.inside(Layer::Source, || feed.next(rank, done)),
         }
     }
 
@@ -69,6 +81,7 @@ impl Source for Feed {
             Feed::Replay(replay) => Source::take_error(replay),
             Feed::Made(source) => source.take_error(),
             Feed::Jobs(jobs) => jobs.take_error(),
+            Feed::Marked(feed, _) => feed.take_error(),
         }
     }
 }

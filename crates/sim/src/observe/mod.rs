@@ -44,6 +44,7 @@ pub use ranks::{RankTotals, Ranks};
 pub use statistics::StatisticsReport;
 pub use utilisation::Utilisation;
 
+use crate::profile::{Layer, Marker};
 use crate::table::Table;
 
 /// Amount of detail that a run keeps.
@@ -213,6 +214,8 @@ pub struct Views {
     host: Arc<HostParameters>,
     detail: Detail,
     others: Vec<Box<dyn View>>,
+    /// Marker of the thread that records.
+    pub marker: Marker,
     /// True if a view observes more than messages.
     observe_everything: bool,
 }
@@ -228,8 +231,8 @@ impl Views {
         let observe_everything = others.iter().any(|view| view.interest() == Interest::Everything);
         let (ranks, calls) = (Ranks::new(&placement), Calls::new(placement.len() as u32, detail));
         let contention = Contention::default();
-        let route_bytes = None;
-        Views { ranks, calls, contention, route_bytes, placement, host, detail, others, observe_everything }
+        let (route_bytes, marker) = (None, Marker::default());
+        Views { ranks, calls, contention, route_bytes, placement, host, detail, others, marker, observe_everything }
     }
 
     /// Parts of `report.json`.
@@ -288,6 +291,18 @@ impl Views {
 
 impl Observer<Record> for Views {
     fn record(&mut self, now: Time, record: &Record) {
+        if self.marker.is_on() {
+            let marker = self.marker.clone();
+            return marker.inside(Layer::Observers, || self.note(now, record));
+        }
+        self.note(now, record);
+    }
+}
+
+impl Views {
+    /// Takes note of `record`.
+    #[inline]
+    fn note(&mut self, now: Time, record: &Record) {
         if let Record::Contention { .. } = record {
             return self.contention.record(now, record);
         }

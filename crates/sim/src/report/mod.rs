@@ -14,6 +14,7 @@ use crate::observe::{
     AlgorithmUse, Balance, BusyLink, CausesReport, Contended, CriticalPath, FaultsReport, LatencyReport,
     LinkNames, NodeMemoryReport, RankTotals, StatisticsReport, Summary, Utilisation,
 };
+use crate::profile::SimulatorProfile;
 use crate::run::{End, Ended, Stop};
 use crate::table::{Column, Table};
 use energy::energy;
@@ -120,6 +121,9 @@ pub struct Report {
     pub stopped: Option<StopReport>,
     /// Warnings: check these before you trust the prediction.
     pub warnings: Vec<String>,
+    /// Time and memory of the simulator by layer, if they were requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile_simulator: Option<SimulatorProfile>,
 }
 
 /// Split of the time, summed over ranks.
@@ -314,6 +318,7 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
         partial,
         stopped,
         warnings,
+        profile_simulator: None,
     };
     let mut tables = tables(ended, &names, title);
     tables.extend(faults_table);

@@ -161,6 +161,10 @@ run_request! {
     /// what they save.
     what_if: bool => Takes::Switch;
 
+    /// Say where the simulator itself spends time and memory, layer by layer: set-up, event queue, network model, MPI, the
+    /// workload's source, observers, report, Python. Never changes the result.
+    profile_simulator: bool => Takes::Switch;
+
     /// Write report.html, report.json, request.json and the tables here.
     out: String => Takes::Folder, metavar: "DIR";
 }

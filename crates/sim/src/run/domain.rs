@@ -12,6 +12,7 @@ use super::exchange::Note;
 use super::progress::{NextStep, share_done};
 use super::{Look, Progress};
 use crate::observe::{Detail, NetworkViews, Views};
+use crate::profile::{Layer, MarkedNetwork, Marker};
 
 /// A part of a machine with its ranks in place, ready to run once.
 pub struct Domain {
@@ -29,6 +30,7 @@ pub struct Domain {
     next_poll: u64,
     /// See [`Domain::whole_until`].
     left_at: Option<Time>,
+    marker: Marker,
 }
 
 /// Events and messages between two polls.
@@ -71,7 +73,21 @@ impl Domain {
             failed_at: 0,
             next_poll: POLL_EVERY,
             left_at: None,
+            marker: Marker::default(),
         }
+    }
+
+    /// Lets the domain and its layers mark where its thread is.
+    pub fn marked(mut self, marker: &Marker) -> Domain {
+        self.network = Box::new(MarkedNetwork { network: self.network, marker: marker.clone() });
+        self.views.marker = marker.clone();
+        self.marker = marker.clone();
+        self
+    }
+
+    /// Marks that its thread is between windows.
+    pub(super) fn mark_window(&self) {
+        self.marker.set(Layer::Windows);
     }
 
     /// Least time between an event here and its effect in another domain.
@@ -82,6 +98,7 @@ impl Domain {
     /// Begins all ranks at time zero, until `poll` says to stop; returns its last answer.
     pub(super) fn start(&mut self, source: &mut dyn Source, poll: &mut Poll) -> NextStep {
         let (now, mut wanted) = (Time::ZERO, NextStep::GoOn);
+        self.marker.set(Layer::Mpi);
         for place in 0..self.world.ranks() {
             let Domain { world, network, queue, views, .. } = self;
             let network = &mut **network;
@@ -107,7 +124,8 @@ impl Domain {
             return NextStep::GoOn;
         }
         self.next_poll = worked + POLL_EVERY;
-        (poll.ask)(self, source)
+        let marker = self.marker.clone();
+        marker.inside(Layer::Monitor, || (poll.ask)(self, source))
     }
 
     /// Handles events before `end`. Stops at a failure, or when `poll` says so, and then returns true.
@@ -118,7 +136,8 @@ impl Domain {
             return asked;
         }
         let is_large = self.world.is_large();
-        while let Some(event) = self.queue.pop_before(end) {
+        self.marker.set(Layer::Mpi);
+        while let Some(event) = self.marker.inside(Layer::Queue, || self.queue.pop_before(end)) {
             if is_large {
                 self.prefetch();
             }
@@ -283,6 +302,7 @@ impl Domain {
 
     fn sample(&mut self, at: Time) {
         let topology = &*self.fabric.topology;
-        self.network_views.links.sample(at, &mut *self.network, &|link| topology.link(link).class);
+        let (links, network) = (&mut self.network_views.links, &mut *self.network);
+        self.marker.inside(Layer::Observers, || links.sample(at, network, &|link| topology.link(link).class));
     }
 }

@@ -138,6 +138,7 @@ impl Windows {
         let (mut all, mut others) = (Note::NOTHING, 0);
         let mut ask = |domain: &Domain, _: &dyn Source| user.next_step_since(domain, &all, 0, false);
         domain.start(source, &mut Poll { ask: &mut ask, bell });
+        domain.mark_window();
         let mut ends = false;
         loop {
             let sent = self.send(parity, me, domain, &mut crossings);
@@ -162,6 +163,7 @@ impl Windows {
             others = all.events - note.events;
             let mut ask = |domain: &Domain, _: &dyn Source| user.next_step_since(domain, &all, others, false);
             domain.advance(end, source, &mut Poll { ask: &mut ask, bell });
+            domain.mark_window();
             if looked || all.events >= polled + POLL_EVERY {
                 polled = all.events;
                 user.next_step_since(domain, &all, others, looked);

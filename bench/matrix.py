@@ -1,0 +1,225 @@
+"""Speed of `hopcast run` as a matrix, kind and unkind cases alike: model x workload x platform x placement.
+
+Run it as `python bench/matrix.py [--quick] [--models flow,packet] [--only TEXT] [--json FILE]`. Each cell is
+one `hopcast run` in a process of its own. Its rate is messages per second of CPU time of that whole command,
+Python's start and set-up included, since that is what a user waits for. The headlines are the geometric mean
+and the worst cell of each model. A workload that moves few messages has a poor rate whatever the simulator
+does; that is what it costs. It asserts nothing: machines are noisy, so compare two builds side by side in one
+session.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+HOPCAST = (sys.executable, "-m", "hopcast")
+MODELS = ("loggp", "flow", "packet")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One row of the matrix."""
+
+    name: str
+    arguments: str
+    """Arguments of `hopcast run` behind the platform: pattern, size, ranks."""
+    quick: str
+    """Arguments that make it short: fewer ranks or iterations."""
+    placements: tuple[str, ...] = ("linear",)
+    platforms: tuple[str, ...] = ("torus", "fat-tree", "dragonfly")
+    slow: tuple[str, ...] = ()
+    """Models that only run its quick form, since the whole one takes minutes."""
+
+
+PLATFORMS = {
+    "torus": "nsim-torus --set topology.sizes=[8,8,16] --ppn 1",
+    "fat-tree": "mustang --ppn 1",
+    "dragonfly": "aries --ppn 1",
+    "idle torus": "nsim-torus --set topology.sizes=[64,32,32] --ppn 1",
+}
+"""Presets by the kind of their network: some 1,000 hosts; the idle one has 65,536, of which few work."""
+
+WORKLOADS = (
+    Workload(
+        "halo 8 B",
+        "-n 512 halo3d --bytes 8B --iterations 40",
+        "-n 64 halo3d --bytes 8B --iterations 2",
+        ("linear", "random"),
+    ),
+    Workload(
+        "halo 64 KiB",
+        "-n 512 halo3d --bytes 64KiB --iterations 4",
+        "-n 64 halo3d --bytes 64KiB --iterations 1",
+        ("linear", "random"),
+        slow=("packet",),
+    ),
+    Workload(
+        "all-to-all pairwise 1 KiB",
+        "-n 256 alltoall --bytes 1KiB --algorithm pairwise --iterations 2",
+        "-n 32 alltoall --bytes 1KiB --algorithm pairwise --iterations 1",
+    ),
+    Workload(
+        "all-to-all linear 1 KiB",
+        "-n 256 alltoall --bytes 1KiB --algorithm linear --iterations 2",
+        "-n 32 alltoall --bytes 1KiB --algorithm linear --iterations 1",
+        ("linear", "random"),
+    ),
+    Workload(
+        "all-to-all linear 64 KiB",
+        "-n 128 alltoall --bytes 64KiB --algorithm linear --iterations 1",
+        "-n 16 alltoall --bytes 64KiB --algorithm linear --iterations 1",
+        slow=("packet",),
+    ),
+    Workload(
+        "allreduce ring 1 MiB",
+        "-n 256 allreduce --bytes 1MiB --algorithm ring --iterations 2",
+        "-n 16 allreduce --bytes 1MiB --algorithm ring --iterations 1",
+        slow=("packet",),
+    ),
+    Workload(
+        "allreduce doubling 8 B",
+        "-n 512 allreduce --bytes 8B --algorithm recursive-doubling --iterations 40",
+        "-n 64 allreduce --bytes 8B --algorithm recursive-doubling --iterations 2",
+        ("linear", "random"),
+    ),
+    Workload(
+        "incast 64 KiB",
+        "-n 512 incast --bytes 64KiB --iterations 8",
+        "-n 32 incast --bytes 64KiB --iterations 1",
+        slow=("packet",),
+    ),
+    Workload(
+        "large idle network",
+        "-n 2 pingpong --bytes 8B --iterations 20000",
+        "-n 2 pingpong --bytes 8B --iterations 100",
+        platforms=("idle torus",),
+    ),
+    Workload(
+        "long simulated time",
+        "-n 64 halo3d --bytes 8B --compute 1s --iterations 1000",
+        "-n 64 halo3d --bytes 8B --compute 1s --iterations 10",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of the matrix."""
+
+    model: str
+    workload: str
+    platform: str
+    placement: str
+    arguments: str
+
+    @property
+    def name(self) -> str:
+        """Name of the cell, without its model."""
+        return f"{self.workload}, {self.platform}, {self.placement}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Result of a cell."""
+
+    cell: Cell
+    messages: int
+    events: int
+    cpu_s: float
+    """CPU time of the whole command [s]."""
+    memory_B: int
+    makespan_s: float
+
+    @property
+    def rate(self) -> float:
+        """Messages per second of CPU time."""
+        return self.messages / self.cpu_s
+
+
+def cells(models: tuple[str, ...], quick: bool, only: str) -> list[Cell]:
+    """The cells of the matrix whose model and name contain `only`."""
+    found = []
+    for model in models:
+        for row in WORKLOADS:
+            for platform in row.platforms:
+                for placement in row.placements:
+                    short = quick or model in row.slow
+                    words = f"{PLATFORMS[platform]} --model {model} --placement {placement}"
+                    arguments = f"{words} {row.quick if short else row.arguments}"
+                    found.append(Cell(model, row.name, platform, placement, arguments))
+    return [cell for cell in found if only in f"{cell.model}, {cell.name}"]
+
+
+def measure(cell: Cell) -> Measured:
+    """Runs a cell."""
+    command = [*HOPCAST, "run", *cell.arguments.split(), "--json"]
+    with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdout=printed, stderr=errors)
+        # Waited for by hand, since only this tells the time of this one process.
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        if process.returncode != 0:
+            raise SystemExit(f"{' '.join(command)} failed:\n{errors.read()}")
+        printed.seek(0)
+        report = json.load(printed)
+    cpu_s = used.ru_utime + used.ru_stime
+    counts = (report["messages"], report["events"])
+    return Measured(cell, *counts, cpu_s, report["peak_rss_B"], report["makespan_s"])
+
+
+def headlines(measured: list[Measured]) -> list[str]:
+    """For each model: geometric mean of its rates, and its worst cell."""
+    lines = []
+    for model in dict.fromkeys(one.cell.model for one in measured):
+        own = [one for one in measured if one.cell.model == model]
+        mean = math.exp(sum(math.log(one.rate) for one in own) / len(own))
+        worst = min(own, key=lambda one: one.rate)
+        lines.append(
+            f"{model}: {mean:,.0f} messages/s (geometric mean of {len(own)} cells), "
+            f"worst {worst.rate:,.0f} ({worst.cell.name})"
+        )
+    return lines
+
+
+def main() -> None:
+    """Runs the chosen cells, and prints one line for each and the headlines."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="small forms of all workloads: a minute or two")
+    parser.add_argument("--models", default=",".join(MODELS), help="models, with commas")
+    parser.add_argument("--only", default="", help="cells whose model and name contain this")
+    parser.add_argument("--json", type=Path, help="write all results here, too")
+    options = parser.parse_args()
+    chosen = cells(tuple(options.models.split(",")), options.quick, options.only)
+    if not chosen:
+        raise SystemExit(f"no cell has '{options.only}' in its name")
+    print(subprocess.run([*HOPCAST, "--version"], capture_output=True, text=True, check=True).stdout.strip())
+    print(f"{'model':7} {'cell':52} {'messages/s':>12} {'messages':>10} {'CPU s':>7} {'MiB':>7}")
+    measured = []
+    for cell in chosen:
+        one = measure(cell)
+        measured.append(one)
+        print(
+            f"{cell.model:7} {cell.name:52} {one.rate:12,.0f} {one.messages:10,} {one.cpu_s:7.2f} "
+            f"{one.memory_B / 2**20:7.0f}",
+            flush=True,
+        )
+    print(f"on {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(*headlines(measured), sep="\n")
+    if options.json is not None:
+        rows = [asdict(one) | {"rate": one.rate} for one in measured]
+        options.json.write_text(json.dumps(rows, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Energy of LULESH on 64 ranks of Hopper (its recording replayed) and of a small HPL on two nodes of Dahu.
+
+It compares with nothing: no measured energy of these runs is published. It shows by which cause a job takes
+its energy, from powers of nodes that are published, and others that are assumed; each is marked below.
+Hopper: the Top500 list of November 2010 has 2,910 kW under HPL for 6,384 nodes, 456 W for each with its share
+of the network. Of a Gemini's power nothing is published: 50 W are assumed, which two nodes share; 431 W
+remain. Half of a busy node's power when it is idle is assumed. The whole network of 3,264 Geminis counts, of
+which the job uses two.
+Dahu: two Xeon Gold 6130 of 125 W each (Intel ARK, TDP) above 100 W for all else, which are assumed, also when
+idle; 189 W for a switch with copper cables (Intel's brief of the Omni-Path Edge Switch 100).
+10 pJ/bit on links are assumed for both.
+
+Run it as `python validation/energy.py`; HPL needs what `validation/hpl.py` needs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import hpl
+import hpl_input
+import lulesh_hopper
+import recordings
+import results
+
+import hopcast
+from hopcast.report import units
+from hopcast.report.energy import CAUSES
+
+HOPPER = {
+    "power.host_idle": "215 W",  # assumed: half of host_busy
+    "power.host_busy": "431 W",  # published, less the assumed share of the network
+    "power.router": "50 W",  # assumed
+    "power.link_energy_per_byte": "10 pJ/bit",  # assumed
+}
+DAHU = {
+    "power.host_idle": "100 W",  # assumed
+    "power.host_busy": "350 W",  # published TDP of two processors, and host_idle
+    "power.router": "189 W",  # published
+    "power.link_energy_per_byte": "10 pJ/bit",  # assumed
+}
+ORDER, SIDE = 4_000, 8
+
+
+def lulesh() -> hopcast.Report:
+    """LULESH as recorded, on four nodes."""
+    trace = recordings.unpacked(lulesh_hopper.NAME, results.OUT)
+    return hopcast.run(lulesh_hopper.HOPPER, trace, placement="recorded", model="flow", set=HOPPER)
+
+
+def small_hpl(folder: Path) -> hopcast.Report:
+    """HPL whose kernels are models, 8 x 8 ranks on two nodes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "hpccinf.txt").write_text(hpl_input.text(ORDER, SIDE, SIDE, threshold=0.0, **hpl.SETTINGS))
+    program, before = hpl.program(), Path.cwd()
+    names = [word.lstrip("-").replace("-", "_") for word in hpl.FOLDED[::2]]
+    folds = dict(zip(names, hpl.FOLDED[1::2], strict=True))
+    folds["fold_private"] = [folds["fold_private"]]
+    os.chdir(folder)
+    try:
+        return hopcast.run(
+            "dahu", program, SIDE * SIDE, model="flow", compute="none", kernels="skip", set=DAHU, **folds
+        )
+    finally:
+        os.chdir(before)
+
+
+def main() -> None:
+    """Prints the energies."""
+    folder = results.OUT / "energy"
+    runs = {"LULESH, Hopper": lulesh(), f"HPL, N = {ORDER:,}, Dahu": small_hpl(folder)}
+    shutil.rmtree(folder, ignore_errors=True)
+    rows = [
+        ["time", *(units.seconds(report.makespan_s) for report in runs.values())],
+        ["hosts of the job", *(f"{report.hosts_used}" for report in runs.values())],
+    ]
+    for name, words in CAUSES:
+        energies = [report.energy[f"{name}_J"] for report in runs.values()]
+        rows.append([words, *("not counted" if each is None else units.rate(each, "J") for each in energies)])
+    rows.append(["all", *(units.rate(report.energy_J, "J") for report in runs.values())])
+    rows.append(["mean power", *(units.rate(report.mean_power_W, "W") for report in runs.values())])
+    results.show("Energy to solution, by cause", ["", *runs], rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
