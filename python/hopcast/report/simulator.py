@@ -85,7 +85,7 @@ def note(profile: dict) -> str:
     """Sentence about how the layers of the run were measured."""
     samples = units.things(profile["samples"], "sample")
     return (
-        f"Layers of the run by {samples}, one each {units.seconds(profile['every_s'], 1)}; memory is growth."
+        f"Layers of the run by {samples} of each thread; memory is growth."
     )
 
 
