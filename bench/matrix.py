@@ -11,6 +11,7 @@ session.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -29,14 +30,21 @@ class Workload:
     """One row of the matrix."""
 
     name: str
-    arguments: str
-    """Arguments of `hopcast run` behind the platform: pattern, size, ranks."""
-    quick: str
-    """Arguments that make it short: fewer ranks or iterations."""
+    ranks: int
+    quick_ranks: int
+    pattern: str
+    """Pattern with its arguments."""
+    iterations: tuple[int, ...]
+    """Iterations by model, as in `MODELS`: for a second or more of work in each."""
     placements: tuple[str, ...] = ("linear",)
     platforms: tuple[str, ...] = ("torus", "fat-tree", "dragonfly")
-    slow: tuple[str, ...] = ()
-    """Models that only run its quick form, since the whole one takes minutes."""
+
+    def arguments(self, model: str, quick: bool) -> str:
+        """Arguments of `hopcast run` behind the platform."""
+        ranks, iterations = self.ranks, self.iterations[MODELS.index(model)]
+        if quick:
+            ranks, iterations = self.quick_ranks, 1
+        return f"-n {ranks} {self.pattern} --iterations {iterations}"
 
 
 PLATFORMS = {
@@ -47,66 +55,33 @@ PLATFORMS = {
 }
 """Presets by the kind of their network: some 1,000 hosts; the idle one has 65,536, of which few work."""
 
+BOTH = ("linear", "random")
+PAIRWISE, LINEAR = "--algorithm pairwise", "--algorithm linear"
 WORKLOADS = (
-    Workload(
-        "halo 8 B",
-        "-n 512 halo3d --bytes 8B --iterations 40",
-        "-n 64 halo3d --bytes 8B --iterations 2",
-        ("linear", "random"),
-    ),
-    Workload(
-        "halo 64 KiB",
-        "-n 512 halo3d --bytes 64KiB --iterations 4",
-        "-n 64 halo3d --bytes 64KiB --iterations 1",
-        ("linear", "random"),
-        slow=("packet",),
-    ),
-    Workload(
-        "all-to-all pairwise 1 KiB",
-        "-n 256 alltoall --bytes 1KiB --algorithm pairwise --iterations 2",
-        "-n 32 alltoall --bytes 1KiB --algorithm pairwise --iterations 1",
-    ),
-    Workload(
-        "all-to-all linear 1 KiB",
-        "-n 256 alltoall --bytes 1KiB --algorithm linear --iterations 2",
-        "-n 32 alltoall --bytes 1KiB --algorithm linear --iterations 1",
-        ("linear", "random"),
-    ),
-    Workload(
-        "all-to-all linear 64 KiB",
-        "-n 128 alltoall --bytes 64KiB --algorithm linear --iterations 1",
-        "-n 16 alltoall --bytes 64KiB --algorithm linear --iterations 1",
-        slow=("packet",),
-    ),
-    Workload(
-        "allreduce ring 1 MiB",
-        "-n 256 allreduce --bytes 1MiB --algorithm ring --iterations 2",
-        "-n 16 allreduce --bytes 1MiB --algorithm ring --iterations 1",
-        slow=("packet",),
-    ),
+    Workload("halo 8 B", 512, 64, "halo3d --bytes 8B", (300, 100, 60), BOTH),
+    Workload("halo 64 KiB", 512, 64, "halo3d --bytes 64KiB", (300, 15, 6), BOTH),
+    Workload("all-to-all pairwise 1 KiB", 256, 32, f"alltoall --bytes 1KiB {PAIRWISE}", (20, 5, 5)),
+    Workload("all-to-all linear 1 KiB", 256, 32, f"alltoall --bytes 1KiB {LINEAR}", (20, 5, 5), BOTH),
+    Workload("all-to-all linear 64 KiB", 64, 16, f"alltoall --bytes 64KiB {LINEAR}", (300, 10, 3)),
+    Workload("allreduce ring 1 MiB", 256, 16, "allreduce --bytes 1MiB --algorithm ring", (16, 4, 2)),
     Workload(
         "allreduce doubling 8 B",
-        "-n 512 allreduce --bytes 8B --algorithm recursive-doubling --iterations 40",
-        "-n 64 allreduce --bytes 8B --algorithm recursive-doubling --iterations 2",
-        ("linear", "random"),
+        512,
+        64,
+        "allreduce --bytes 8B --algorithm recursive-doubling",
+        (300, 80, 50),
+        BOTH,
     ),
-    Workload(
-        "incast 64 KiB",
-        "-n 512 incast --bytes 64KiB --iterations 8",
-        "-n 32 incast --bytes 64KiB --iterations 1",
-        slow=("packet",),
-    ),
+    Workload("incast 64 KiB", 512, 32, "incast --bytes 64KiB", (2_000, 80, 5)),
     Workload(
         "large idle network",
-        "-n 2 pingpong --bytes 8B --iterations 20000",
-        "-n 2 pingpong --bytes 8B --iterations 100",
+        2,
+        2,
+        "pingpong --bytes 8B",
+        (200_000, 100_000, 60_000),
         platforms=("idle torus",),
     ),
-    Workload(
-        "long simulated time",
-        "-n 64 halo3d --bytes 8B --compute 1s --iterations 1000",
-        "-n 64 halo3d --bytes 8B --compute 1s --iterations 10",
-    ),
+    Workload("long simulated time", 64, 64, "halo3d --bytes 8B --compute 1s", (3_000, 800, 400)),
 )
 
 
@@ -147,14 +122,11 @@ class Measured:
 def cells(models: tuple[str, ...], quick: bool, only: str) -> list[Cell]:
     """The cells of the matrix whose model and name contain `only`."""
     found = []
-    for model in models:
-        for row in WORKLOADS:
-            for platform in row.platforms:
-                for placement in row.placements:
-                    short = quick or model in row.slow
-                    words = f"{PLATFORMS[platform]} --model {model} --placement {placement}"
-                    arguments = f"{words} {row.quick if short else row.arguments}"
-                    found.append(Cell(model, row.name, platform, placement, arguments))
+    for model, row in itertools.product(models, WORKLOADS):
+        for platform, placement in itertools.product(row.platforms, row.placements):
+            words = f"{PLATFORMS[platform]} --model {model} --placement {placement}"
+            arguments = f"{words} {row.arguments(model, quick)}"
+            found.append(Cell(model, row.name, platform, placement, arguments))
     return [cell for cell in found if only in f"{cell.model}, {cell.name}"]
 
 
@@ -184,7 +156,7 @@ def headlines(measured: list[Measured]) -> list[str]:
         mean = math.exp(sum(math.log(one.rate) for one in own) / len(own))
         worst = min(own, key=lambda one: one.rate)
         lines.append(
-            f"{model}: {mean:,.0f} messages/s (geometric mean of {len(own)} cells), "
+            f"{model}: {mean:,.0f} messages/s (geometric mean, cells: {len(own)}), "
             f"worst {worst.rate:,.0f} ({worst.cell.name})"
         )
     return lines
@@ -200,6 +172,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cells whose model and name contain this")
     parser.add_argument("--json", type=Path, help="write all results here, too")
     options = parser.parse_args()
+    if unknown := [model for model in options.models.split(",") if model not in MODELS]:
+        parser.error(f"unknown model '{unknown[0]}'; known: {', '.join(MODELS)}")
     chosen = cells(tuple(options.models.split(",")), options.quick, options.only)
     if not chosen:
         raise SystemExit(f"no cell has '{options.only}' in its name")

@@ -291,11 +291,9 @@ impl Views {
 
 impl Observer<Record> for Views {
     fn record(&mut self, now: Time, record: &Record) {
-        if self.marker.is_on() {
-            let marker = self.marker.clone();
-            return marker.inside(Layer::Observers, || self.note(now, record));
-        }
+        let before = self.marker.enter(Layer::Observers);
         self.note(now, record);
+        self.marker.leave(before);
     }
 }
 

@@ -101,21 +101,31 @@ impl Marker {
         }
     }
 
-    /// Runs `work` in `layer`, and returns to the layer before.
+    /// The thread is in `layer` until it leaves; returns what [`Marker::leave`] takes.
     #[inline]
-    pub fn inside<R>(&self, layer: Layer, work: impl FnOnce() -> R) -> R {
-        let Some(word) = &self.0 else { return work() };
+    pub fn enter(&self, layer: Layer) -> u8 {
+        let Some(word) = &self.0 else { return 0 };
         let before = word.0.load(Ordering::Relaxed);
         word.0.store(layer as u8, Ordering::Relaxed);
-        let result = work();
-        word.0.store(before, Ordering::Relaxed);
-        result
+        before
     }
 
-    /// True if it marks.
+    /// The thread is back in the layer `before` it entered the present one.
     #[inline]
-    pub fn is_on(&self) -> bool {
-        self.0.is_some()
+    pub fn leave(&self, before: u8) {
+        if let Some(word) = &self.0 {
+            word.0.store(before, Ordering::Relaxed);
+        }
+    }
+
+    /// Runs `work` in `layer`, and returns to the layer before.
+    // One place of `work`, which two would not be inlined into.
+    #[inline]
+    pub fn inside<R>(&self, layer: Layer, work: impl FnOnce() -> R) -> R {
+        let before = self.enter(layer);
+        let result = work();
+        self.leave(before);
+        result
     }
 
     /// Number of the present layer.
