@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # for type checkers and editors, the same as _HOMES
         ProgramError as ProgramError,
         ProgramFailure as ProgramFailure,
     )
+    from hopcast.live_tables import Standing as Standing, follow as follow
     from hopcast.outcome import Report as Report
     from hopcast.program.constants import (
         ANY_SOURCE as ANY_SOURCE,
@@ -66,6 +67,7 @@ _HOMES = {
         "ProgramError",
         "ProgramFailure",
     ],
+    "hopcast.live_tables": ["Standing", "follow"],
     "hopcast.outcome": ["Report"],
     "hopcast.request": ["RunRequest"],
     "hopcast.trace": ["recorded_calls"],

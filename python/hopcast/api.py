@@ -13,6 +13,7 @@ from hopcast import options, provenance, standing, what_if as what_ifs, workload
 from hopcast.core_run import Progress, Watch
 from hopcast.errors import DeadlockError, InputError, Interrupted, ProgramError, ProgramFailure
 from hopcast.outcome import Report
+from hopcast.report.parts import Parts
 from hopcast.request import RunRequest
 from hopcast.signals import Signals
 
@@ -104,7 +105,9 @@ def _reported(request: RunRequest, quiet: bool, progress: Progress | None) -> Re
             from hopcast.report.store import check_target
 
             check_target(Path(out))
-        report = simulate(request, progress) if quiet else _simulate_watched(request, progress)
+        parts = Parts.of(request, out and Path(out))
+        simulate_so = simulate if quiet else _simulate_watched
+        report = simulate_so(request, progress, parts=parts)
         assert report is not None, "the only process of a run has its report"
         if request.options.get("what_if"):
             what_ifs.simulated(request, report)
@@ -114,7 +117,9 @@ def _reported(request: RunRequest, quiet: bool, progress: Progress | None) -> Re
     return report
 
 
-def _simulate_watched(request: RunRequest, progress: Progress | None) -> Report | None:
+def _simulate_watched(
+    request: RunRequest, progress: Progress | None, parts: Parts | None
+) -> Report | None:
     from hopcast.progress import ProgressLine
 
     line = ProgressLine()
@@ -125,22 +130,28 @@ def _simulate_watched(request: RunRequest, progress: Progress | None) -> Report 
             progress(*state)
 
     try:
-        return simulate(request, both)
+        return simulate(request, both, parts=parts)
     finally:
         line.close()
 
 
 def simulate(
-    request: RunRequest, progress: Progress | None = None, peers: Peers | None = None
+    request: RunRequest,
+    progress: Progress | None = None,
+    peers: Peers | None = None,
+    parts: Parts | None = None,
 ) -> Report | None:
     """Runs a request; a failure of the simulated program, or Ctrl-C, stands in the report and raises nothing.
 
     progress: see `run`.
     peers: the other processes of the run, if there are any: all but the first get no report.
+    parts: writer of new rows while the run goes on, if anybody follows it.
     """
     from hopcast.report import simulator
 
-    watch = Watch(Signals(progress), progress, peers)
+    watch = Watch(Signals(progress), progress, peers, parts)
+    if parts is not None:
+        parts.begin()
     kind, began = request.workload["kind"], simulator.Moment.now()
     report = workloads.named(kind).start(request, watch)
     ended = simulator.Moment.now()

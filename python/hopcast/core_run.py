@@ -14,6 +14,7 @@ from hopcast.signals import Signals
 
 if TYPE_CHECKING:
     from hopcast.processes import Peers
+    from hopcast.report.parts import Parts
 
 Progress = Callable[[float, int, "float | None"], object]
 """Takes the simulated time [s], the events so far, and the share done [0..1], None if that is not known."""
@@ -26,6 +27,8 @@ class Watch:
     signals: Signals
     progress: Progress | None
     peers: Peers | None
+    parts: Parts | None = None
+    """Writer of the rows that are new while the run goes on, if anybody follows it."""
 
 
 def run(request: str, program: object, watch: Watch) -> tuple | None:
@@ -35,7 +38,7 @@ def run(request: str, program: object, watch: Watch) -> tuple | None:
     that does not report.
     """
     try:
-        return _core.run(request, program, watch.signals, watch.peers)
+        return _core.run(request, program, watch.signals, watch.peers, watch.parts)
     except InputError as error:
         error.all_know = True
         raise

@@ -25,11 +25,7 @@ class Tables(Mapping):
 
     def __getitem__(self, name: str) -> pyarrow.Table:
         if name not in self._made:
-            import pyarrow
-
-            columns = self._raw[name]
-            arrays = [_array(kind, content) for _, kind, content in columns]
-            self._made[name] = pyarrow.table(arrays, names=[column for column, _, _ in columns])
+            self._made[name] = table_of(self._raw[name])
         return self._made[name]
 
     def __iter__(self):
@@ -37,6 +33,14 @@ class Tables(Mapping):
 
     def __len__(self) -> int:
         return len(self._raw)
+
+
+def table_of(columns: list[tuple[str, str, Any]]) -> pyarrow.Table:
+    """The table of columns as the core gives them: `(name, type, bytes or texts)`."""
+    import pyarrow
+
+    arrays = [_array(kind, content) for _, kind, content in columns]
+    return pyarrow.table(arrays, names=[column for column, _, _ in columns])
 
 
 def _array(kind: str, content: Any):

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use engine::Bytes;
 use serde::{Deserialize, Serialize};
+use sim::observe::Given;
 use sim::table::{Column, Table};
-use sim::{InputError, RunRequest};
+use sim::{InputError, Progress, RunRequest};
 
 use crate::fold::Settings;
 use crate::live::Fault;
@@ -26,6 +27,8 @@ pub struct Job {
     command: Vec<Vec<u8>>,
     /// File for the progress of the run.
     pub progress: Option<PathBuf>,
+    /// Folder for the rows that are new while the run goes on, if somebody follows it.
+    pub live: Option<PathBuf>,
     /// Today's date, such as "2026-11-22".
     pub date: String,
     /// Path of the file that keeps the rates of this machine.
@@ -104,8 +107,21 @@ struct Head<'a> {
     warnings: &'a [String],
     /// Source of the computing times, for the report.
     computing: &'a serde_json::Value,
-    tables: Vec<(&'a str, Vec<Part<'a>>)>,
+    tables: TableHeads<'a>,
 }
+
+/// The first line of a file of new rows; the columns of its tables follow.
+#[derive(Debug, Serialize)]
+struct LiveHead<'a> {
+    /// Simulated time \[s\].
+    now_s: f64,
+    events: u64,
+    restarts: u32,
+    tables: TableHeads<'a>,
+}
+
+/// Tables of a file, each with its columns.
+type TableHeads<'a> = Vec<(&'a str, Vec<Part<'a>>)>;
 
 /// A column: its name, what its values are ("u32", "u64", "f64"; "text": a JSON list), its length \[bytes\].
 type Part<'a> = (&'a str, &'static str, usize);
@@ -124,6 +140,21 @@ pub fn write_result(
     (computing, warnings): (&serde_json::Value, &[String]),
     tables: &[Table],
 ) -> io::Result<()> {
+    let (heads, contents) = parts(tables);
+    write_parts(path, &Head { report, faults, warnings, computing, tables: heads }, &contents)
+}
+
+/// Writes rows that are new while a run goes on; whoever sees the file sees it whole.
+pub fn write_live(path: &Path, progress: &Progress, given: &Given) -> io::Result<()> {
+    let draft = path.with_extension("draft");
+    let (tables, contents) = parts(&given.tables);
+    let (now_s, events, restarts) = (progress.now.seconds(), progress.events, given.restarts);
+    write_parts(&draft, &LiveHead { now_s, events, restarts, tables }, &contents)?;
+    std::fs::rename(draft, path)
+}
+
+/// Heads of tables, and the contents of their columns.
+fn parts(tables: &[Table]) -> (TableHeads<'_>, Vec<Vec<u8>>) {
     let mut contents = Vec::new();
     let mut heads = Vec::new();
     for table in tables {
@@ -135,8 +166,13 @@ pub fn write_result(
         }
         heads.push((table.name, parts));
     }
+    (heads, contents)
+}
+
+/// Writes a line of JSON, and contents.
+fn write_parts(path: &Path, head: &impl Serialize, contents: &[Vec<u8>]) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
-    serde_json::to_writer(&mut file, &Head { report, faults, warnings, computing, tables: heads })?;
+    serde_json::to_writer(&mut file, head)?;
     file.write_all(b"\n")?;
     contents.iter().try_for_each(|bytes| file.write_all(bytes))?;
     file.flush()

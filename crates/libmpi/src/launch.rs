@@ -5,13 +5,15 @@ use std::ffi::{CStr, c_char, c_int};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use mpi::Source;
 use mpi::operation::Rank;
+use sim::observe::{LiveRows, Pace};
 use sim::{Control, InputError, Monitor, Prepared, Progress};
 
 use crate::accounting;
@@ -19,7 +21,7 @@ use crate::arena;
 use crate::call::reports::Library;
 use crate::fiber::stacks::Stacks;
 use crate::fold;
-use crate::job::{Isolation, Job, write_refusal, write_result};
+use crate::job::{Isolation, Job, write_live, write_refusal, write_result};
 use crate::kernels::{self, Mode};
 use crate::live::arguments::Arguments;
 use crate::live::computing::Computing;
@@ -94,12 +96,14 @@ fn run(
             eprintln!("hopcast: not position-independent: each rank is a process (--isolation process)");
         }
     }
-    let prepared = sim::prepare(&job.request)?;
+    let mut prepared = sim::prepare(&job.request)?;
     let (accounting, computing) = accounting::open(&job, &prepared)?;
     let mut live = load(&job, &prepared, computing)?;
     interrupts::watch();
     let doubts = kernels::Doubts::about(prepared.kernels());
-    let mut watch = Watch::new(job.progress.as_deref()).map_err(|error| own(&error))?;
+    let follower = job.live.clone().map(Follower::new);
+    follower.iter().for_each(|follower| prepared.follow(follower.rows.clone()));
+    let mut watch = Watch::new(job.progress.as_deref(), follower).map_err(|error| own(&error))?;
     let outcome = prepared.run(Some(&mut live), &mut watch);
     interrupts::are_over();
     live.close();
@@ -282,6 +286,30 @@ struct Watch {
     /// Two words: simulated time \[s\], a float; events.
     told: Option<File>,
     next: Instant,
+    follower: Option<Follower>,
+}
+
+/// Writes the rows that are new while the run goes on into files of a folder, which the command line takes from there.
+struct Follower {
+    rows: Arc<LiveRows>,
+    folder: PathBuf,
+    files: u32,
+    pace: Pace,
+}
+
+impl Follower {
+    fn new(folder: PathBuf) -> Follower {
+        Follower { rows: Arc::default(), folder, files: 0, pace: Pace::begin() }
+    }
+
+    fn poll(&mut self, progress: &Progress) {
+        if self.pace.is_due() {
+            self.files += 1;
+            let path = self.folder.join(format!("{:09}.rows", self.files));
+            // The run matters more than its followers: a full disk must not end it.
+            let _ = write_live(&path, progress, &self.rows.take());
+        }
+    }
 }
 
 /// Time between two reports.
@@ -289,8 +317,8 @@ const TELL_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
 
 impl Watch {
     #[expect(clippy::disallowed_methods, reason = "how often a person is told is no part of the simulation")]
-    fn new(told: Option<&Path>) -> std::io::Result<Watch> {
-        Ok(Watch { told: told.map(File::create).transpose()?, next: Instant::now() })
+    fn new(told: Option<&Path>, follower: Option<Follower>) -> std::io::Result<Watch> {
+        Ok(Watch { told: told.map(File::create).transpose()?, next: Instant::now(), follower })
     }
 }
 
@@ -304,6 +332,9 @@ impl Monitor for Watch {
             let words = [progress.now.seconds().to_bits(), progress.events];
             // Who is not told sees no progress, and the run goes on.
             let _ = file.write_all_at(words.map(u64::to_le_bytes).as_flattened(), 0);
+        }
+        if let Some(follower) = &mut self.follower {
+            follower.poll(&progress);
         }
         if interrupts::ASKED.load(Ordering::Relaxed) { Control::Stop } else { Control::Continue }
     }

@@ -42,6 +42,8 @@ pub enum Record {
         from: Rank,
         /// The receiver.
         to: Rank,
+        /// Number among all messages of the sender, with those of the protocol.
+        number: u32,
         /// Payload.
         bytes: Bytes,
         /// Time of the sender's call.

@@ -4,6 +4,7 @@ mod catalogue;
 mod codes;
 mod decode;
 mod errors;
+mod live;
 mod payloads;
 mod peers;
 mod run;

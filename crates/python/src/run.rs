@@ -11,6 +11,7 @@ use sim::table::{Column, Table};
 use sim::{Control, InputError, Look, Monitor, Outcome, Peers, Prepared, Progress, RunRequest};
 
 use crate::errors::{input_error, told_error};
+use crate::live::Follower;
 use crate::peers::Talker;
 use crate::source::Greenlets;
 
@@ -22,6 +23,7 @@ struct Watch {
     function: Py<PyAny>,
     ranks: u32,
     next: Option<Instant>,
+    follower: Option<Follower>,
     /// Exception that the function raised, which stops the run.
     error: Option<PyErr>,
 }
@@ -48,7 +50,8 @@ impl Monitor for Watch {
             return Control::Continue;
         }
         self.next = Some(now + ASK_EVERY);
-        match self.ask(progress) {
+        let followed = self.follower.as_mut().map_or(Ok(()), |follower| follower.poll(&progress));
+        match followed.and_then(|()| self.ask(progress)) {
             Ok(wish) => WISHES[wish].1,
             Err(error) => {
                 self.error = Some(error);
@@ -91,7 +94,7 @@ type Ended<'py> = (String, Bound<'py, PyDict>, Option<(u32, f64, Bound<'py, PyAn
 
 /// Runs a request in JSON; the ranks of a rank function are those of `program`. Without one, the interpreter is free
 /// for other threads meanwhile. With `peers`, this is one of several processes that run it, and all but the first get
-/// `None`.
+/// `None`. `live` is called now and then with new rows, see [`Follower`].
 #[pyfunction]
 pub fn run<'py>(
     py: Python<'py>,
@@ -99,17 +102,20 @@ pub fn run<'py>(
     program: Option<&Bound<'py, PyAny>>,
     monitor: Py<PyAny>,
     peers: Option<Bound<'py, PyAny>>,
+    live: Option<Py<PyAny>>,
 ) -> PyResult<Option<Ended<'py>>> {
     let request = RunRequest::from_json(request, Spelling::Keys).map_err(input_error)?;
     let mut peers: Box<dyn Peers + Send> = match peers {
         Some(object) => Box::new(Talker::new(object)?),
         None => Box::new(SingleProcess),
     };
-    let prepared = py.detach(|| prepare(&request, &mut *peers)).map_err(|refused| match refused {
+    let mut prepared = py.detach(|| prepare(&request, &mut *peers)).map_err(|refused| match refused {
         Refused::Here(error) => input_error(error),
         Refused::Elsewhere(text) => told_error(&text),
     })?;
-    let mut watch = Watch { function: monitor, ranks: prepared.ranks(), next: None, error: None };
+    let follower = live.map(Follower::new);
+    follower.iter().for_each(|follower| prepared.follow(follower.rows.clone()));
+    let mut watch = Watch { function: monitor, ranks: prepared.ranks(), next: None, follower, error: None };
     let mut greenlets = None;
     let outcome = match program {
         None => py.detach(|| prepared.run_share(None, &mut watch, &mut *peers)),
@@ -179,7 +185,8 @@ fn tables<'py>(py: Python<'py>, tables: &[Table]) -> PyResult<Bound<'py, PyDict>
     Ok(all)
 }
 
-fn columns<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyList>> {
+/// `[(column, type, bytes or texts)]`
+pub fn columns<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyList>> {
     let columns = PyList::empty(py);
     for (name, column) in &table.columns {
         let (kind, content) = column_content(py, column)?;

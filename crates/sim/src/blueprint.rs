@@ -9,7 +9,7 @@ use network::statistics::{Detail, LEAST_PERIODS};
 use network::{Cut, Endpoint, Fabric, Grain, Part};
 
 use crate::config::{InputError, Platform, Powers};
-use crate::observe::{self, NetworkScope, NetworkViews, RouteBytes, knows_links};
+use crate::observe::{Kept, LiveRows, NetworkScope, NetworkViews, RankScope, RouteBytes, Views, knows_links};
 use crate::run::Domain;
 
 /// A machine with its ranks in place, any part of which can be built any number of times.
@@ -26,8 +26,10 @@ pub struct Blueprint {
     pub placement: Arc<[Endpoint]>,
     /// First rank of each job.
     pub jobs: Arc<[u32]>,
-    /// Detail to keep.
-    pub detail: observe::Detail,
+    /// Records to keep.
+    pub kept: Kept,
+    /// Rows for a reader that follows the run, if there is one.
+    pub live: Option<Arc<LiveRows>>,
 }
 
 impl Blueprint {
@@ -37,7 +39,7 @@ impl Blueprint {
         let mut network =
             self.platform.model(&self.model, self.seed, self.fabric.clone(), hosts.clone(), part)?;
         let statistics = self.platform.statistics()?;
-        let scope = NetworkScope { fabric: &self.fabric, part, statistics, detail: self.detail };
+        let scope = NetworkScope { fabric: &self.fabric, part, statistics, detail: self.kept.detail };
         let mut network_views = NetworkViews::new(&scope);
         if network_views.observe_packets() {
             let packets = network.as_packets();
@@ -50,8 +52,11 @@ impl Blueprint {
         let counts_bytes = self.platform.powers().is_some_and(Powers::count_bytes);
         let route_bytes = (counts_bytes && !knows_links(&*network))
             .then(|| RouteBytes::new(self.fabric.clone(), setup.host.clone(), self.placement.clone()));
-        let mut domain = Domain::new(setup, network, network_views, self.fabric.clone(), self.detail);
-        domain.views.route_bytes = route_bytes;
+        let (placement, fabric, host) = (self.placement.clone(), self.fabric.clone(), setup.host.clone());
+        let mut views = Views::new(RankScope { placement, fabric: fabric.clone(), host, kept: self.kept });
+        views.route_bytes = route_bytes;
+        let mut domain = Domain::new(setup, network, (views, network_views), fabric);
+        domain.follow(self.live.clone());
         Ok(domain)
     }
 

@@ -139,6 +139,13 @@ fn amount(bytes: u64) -> String {
     if gib < 1024.0 { format!("{gib:.1} GiB") } else { format!("{:.1} TiB", gib / 1024.0) }
 }
 
+/// High-water mark of this process's memory; 0 if the system does not tell.
+pub fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;

@@ -20,7 +20,7 @@ use crate::feed::{Feed, PlacedJob};
 use crate::hardware_levels::{HardwareLevel, hardware_levels};
 use crate::jobs::{self, Machine};
 use crate::memory::{self, Size};
-use crate::observe::{restored, saved};
+use crate::observe::{LiveRows, restored, saved};
 use crate::operations::{Opened, Operations, PlacedWorkload};
 use crate::profile::{MarkedSource, Phases, Profiling};
 use crate::report::{Outcome, Title, report};
@@ -109,7 +109,8 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
         fabric,
         placement: placement.into(),
         jobs: if jobs.is_empty() { [0].into() } else { jobs.iter().map(|job| job.first).collect() },
-        detail: request.detail(),
+        kept: request.kept(),
+        live: None,
     };
     phases.borrow_mut().end("placement");
     warnings.extend(blueprint.statistics_warning()?);
@@ -314,6 +315,12 @@ impl Prepared {
         self.title.host_of_rank.len() as u32
     }
 
+    /// Lets a reader follow the run of this process's share.
+    pub fn follow(&mut self, live: Arc<LiveRows>) {
+        self.domains.iter_mut().for_each(|domain| domain.follow(Some(live.clone())));
+        self.blueprint.live = Some(live);
+    }
+
     /// Runs the machine. `program` provides the operations of workloads that the caller runs.
     pub fn run(
         self,
@@ -342,7 +349,7 @@ impl Prepared {
             match run_in_windows(domains, self.all, &mut feeds, monitor, self.until, peers) {
                 InWindows::Ended(ended) => return self.close(Some(*ended), &mut feeds, peers, profile),
                 InWindows::Elsewhere => return self.close(None, &mut feeds, peers, profile),
-                InWindows::FailedAhead => {}
+                InWindows::FailedAhead => self.blueprint.live.iter().for_each(|live| live.restart()),
             }
             (profile, domains) = Profiling::start(self.phases.is_on(), vec![self.blueprint.whole()?]);
             feeds = profile.feeds(self.operations.feed()?.into_iter().collect());

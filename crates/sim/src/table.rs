@@ -47,4 +47,9 @@ impl Table {
         }
         Table { name, columns }
     }
+
+    /// True without rows.
+    pub fn is_empty(&self) -> bool {
+        self.columns.first().is_none_or(|(_, column)| column.is_empty())
+    }
 }

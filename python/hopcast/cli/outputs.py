@@ -41,6 +41,7 @@ def simulate(
     from hopcast.api import simulate
     from hopcast.progress import ProgressLine
     from hopcast.report import simulator
+    from hopcast.report.parts import Parts
     from hopcast.report.store import check_target
 
     start_s, memory_B = simulator.age(), simulator.Moment.now().memory_B
@@ -52,7 +53,8 @@ def simulate(
     printed = redirect_stdout(sys.stderr) if as_json else nullcontext()
     try:
         with printed:
-            report = simulate(request, progress, peers)
+            parts = Parts.of(request, out, peers.rank if peers else 0)
+            report = simulate(request, progress, peers, parts)
             if report is not None:
                 simulator.add_start(report.summary, start_s, memory_B)
             if report is not None and request.options.get("what_if") and peers is None:

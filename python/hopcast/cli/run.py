@@ -11,6 +11,7 @@ import click
 from hopcast.cli import arguments, exits, options, outputs
 from hopcast.errors import InputError
 from hopcast.overrides import pairs_of
+from hopcast.report.parts import KEPT
 from hopcast.signals import leave_it_to_the_first
 
 if TYPE_CHECKING:
@@ -112,6 +113,9 @@ def _check_kept(request: RunRequest, as_json: bool) -> None:
     options = request.options
     if options.get("records") and "out" not in options:
         raise InputError("--records N keeps calls for the timeline, which is written with --out DIR")
+    for name in KEPT:
+        if options.get(name) and "out" not in options:
+            raise InputError(f"--{name.replace('_', '-')} keeps tables, which are written with --out DIR")
     if options.get("statistics", "none") != "none" and "out" not in options and not as_json:
         raise InputError(
             f"--statistics {options['statistics']} keeps tables, which are written with --out DIR"

@@ -27,16 +27,23 @@ from hopcast.outcome import Report, Tables
 
 if TYPE_CHECKING:
     from hopcast.core_run import Progress
+    from hopcast.report.parts import Parts
     from hopcast.request import RunRequest
 
 PROGRESS_EVERY_S = 0.2
 """Period at which a run's progress is read [s]."""
 
 
-def simulate(request: RunRequest, command: Sequence[str], progress: Progress | None = None) -> Report:
+def simulate(
+    request: RunRequest,
+    command: Sequence[str],
+    progress: Progress | None = None,
+    parts: Parts | None = None,
+) -> Report:
     """Runs `command` on the ranks that `request` asks for.
 
     progress: is told now and then the simulated time [s] and the events so far, from a thread of its own.
+    parts: is told the new rows, from the same thread.
     """
     library.check()
     program, *arguments = command
@@ -56,6 +63,7 @@ def simulate(request: RunRequest, command: Sequence[str], progress: Progress | N
             "request": json.loads(request.to_json(workload=workload, ranks=ranks)),
             "command": [list(os.fsencode(word)) for word in words],
             "progress": state and str(state),
+            "live": str(folder) if parts else None,
             "date": datetime.now(timezone.utc).date().isoformat(),
             "machine": str(_cache() / "machine.json"),
             "debug": debugger.job(debug_rank, folder),
@@ -71,7 +79,7 @@ def simulate(request: RunRequest, command: Sequence[str], progress: Progress | N
             launcher = debugger.command(launcher, folder)
         if "tool" in request.options:
             launcher = [*shlex.split(request.options["tool"]), *launcher]
-        with _watched(state, progress):
+        with _watched(state, progress), _followed(folder, parts):
             code = launch(launcher, has_terminal=debug_rank is not None)
         _check_result(result, program, code, debug_rank)
         head, tables = _read(result)
@@ -121,6 +129,30 @@ def _watched(state: Path | None, progress: Callable | None) -> Iterator[None]:
         while not over.wait(PROGRESS_EVERY_S):
             with contextlib.suppress(OSError, struct.error):
                 progress(*struct.unpack("<dQ", state.read_bytes()), None)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def _followed(folder: Path, parts: Parts | None) -> Iterator[None]:
+    """Passes on, while it lasts, the new rows that the run writes into `folder`."""
+    if parts is None:
+        yield
+        return
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(PROGRESS_EVERY_S):
+            for file in sorted(folder.glob("*.rows")):
+                head, tables = _read(file)
+                file.unlink()
+                parts(head["now_s"], head["events"], head["restarts"], list(tables.items()))
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopcast.errors import InputError
+from hopcast.report import parts
 
 if TYPE_CHECKING:
     import pyarrow
@@ -48,14 +49,17 @@ def check_target(directory: Path) -> None:
     if not directory.is_dir():
         raise InputError(f"--out {directory}: is a file; name a directory that does not exist yet")
     strangers = sorted(
-        entry.name for entry in directory.iterdir() if entry.name not in _FILES and entry.suffix != _TABLE
+        entry.name
+        for entry in directory.iterdir()
+        if entry.name not in (*_FILES, parts.FOLDER) and entry.suffix != _TABLE
     )
     if strangers:
         raise InputError(
             f"--out {directory}: exists and holds files that are not a hopcast report "
             f"({', '.join(strangers[:3])}{', …' if len(strangers) > 3 else ''}); name another directory"
         )
-    if any(directory.iterdir()) and not (directory / "report.json").is_file():
+    there = {entry.name for entry in directory.iterdir()} - {parts.FOLDER}
+    if there and not (directory / "report.json").is_file():
         raise InputError(f"--out {directory}: exists and is not a hopcast report; name another directory")
     _check_parent(directory)
 
@@ -168,6 +172,10 @@ def read(path: Path) -> Result:
     try:
         summary = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
+        if parts.state(path) is not None:
+            raise InputError(
+                f"{path}: its run has not finished; 'hopcast watch {path}' follows it"
+            ) from None
         raise InputError(f"{path}: no report here (a report is a directory with a report.json)") from None
     except OSError as error:
         raise InputError(f"{file}: {reason(error)}") from error

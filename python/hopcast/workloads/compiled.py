@@ -53,4 +53,4 @@ def start(request: RunRequest, watch: Watch) -> Report:
         )
     args, _ = request.call
     words = [str(word) for word in args] or workload.get("arguments", [])
-    return live.simulate(request, [workload["path"], *words], watch.progress)
+    return live.simulate(request, [workload["path"], *words], watch.progress, watch.parts)

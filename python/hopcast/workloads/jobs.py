@@ -19,6 +19,7 @@ import contextlib
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,15 +77,15 @@ def start(request: RunRequest, watch: Watch) -> Report | None:
         jobs = request.workload.get("jobs", []) if path is None else read(path, stack)
         stack.enter_context(watch.signals)
 
-        def of(**changes: Any) -> Report | None:
+        def of(watch: Watch, **changes: Any) -> Report | None:
             workload = {"kind": KIND, "jobs": jobs}
             return core_run.report(core_run.run(request.to_json(workload=workload, **changes), None, watch))
 
-        report = of()
+        report = of(watch)
         if report is None or report.stopped or not request.options.get("alone"):
             return report
         for one in report.summary["jobs"]:
-            by_itself = of(only=[one["name"]])
+            by_itself = of(replace(watch, parts=None), only=[one["name"]])
             assert by_itself is not None
             one["alone_s"] = by_itself.summary["jobs"][0]["makespan_s"]
             known = one["alone_s"] and one["makespan_s"]

@@ -15,6 +15,7 @@ use mpi::operation::{CommId, NewComm, Peer, Receive, Send, SendMode, Start, Tag,
 use super::collective::put_down;
 use super::communicator::{self, Communicator, HOST_RESOURCE, find, find_inter, find_intra};
 use super::info::{self, Pairs};
+use super::point_to_point::via;
 use super::request::Pending;
 use super::{attribute, error, group};
 use crate::abi::error::{Answer, Class, Error};
@@ -32,9 +33,10 @@ pub fn dup(me: &Process, comm: Comm, new: OutPtr<Comm>) -> Answer {
 
 /// MPI_Comm_dup_with_info
 pub fn dup_with_info(me: &Process, comm: Comm, hints: Info, new: OutPtr<Comm>) -> Answer {
-    info::hints(me, hints).map_err(|error| error.of(comm))?;
+    let given = info::hints(me, hints).map_err(|error| error.of(comm))?;
+    via::of_hints(&given).map_err(|error| error.of(comm))?;
     let made = make(me, comm, NewComm::Dup)?;
-    info::add_hints(me, made.into(), hints)?;
+    info::add_hints_of_comm(me, made, hints)?;
     if let Err(error) = attribute::copy_all(me, comm.into(), made.into()) {
         let _ = attribute::delete_all(me, made.into());
         communicator::give_back(me, made);
@@ -58,7 +60,8 @@ pub fn idup_with_info(
     request: OutPtr<Request>,
 ) -> Answer {
     let old = find(me, comm)?;
-    info::hints(me, hints).map_err(|error| error.of(comm))?;
+    let given = info::hints(me, hints).map_err(|error| error.of(comm))?;
+    let via = via::of_hints(&given).map_err(|error| error.of(comm))?;
     let place = me.communicators.borrow_mut().insert(Rc::new(Communicator::nobody(me.rank)));
     let made = Comm(handle::number(place));
     if let Err(error) = attribute::copy_all(me, comm.into(), made.into()) {
@@ -67,13 +70,14 @@ pub fn idup_with_info(
         return Err(error);
     }
     error::inherit(me, comm.into(), made.into());
-    info::add_hints(me, made.into(), hints)?;
+    info::keep_hints(me, made.into(), given);
     let (id, number) = (old.id, Rc::new(Cell::new(0)));
     let begun = number.clone();
     let finish = move |me: &Process| {
         let created = me.perform(Op::TakeNewComm(begun.get()), |done| done.created.clone());
         let created = created.expect("a copy has all members");
         let created = Rc::new(Communicator::of(&created, me.rank, Some(&old)));
+        created.via.set(via);
         if let Some(place) = me.communicators.borrow_mut().get_mut(made.0) {
             *place = created;
         }
@@ -227,7 +231,7 @@ pub fn create_from_group(
     info::hints(me, hints)?;
     let made = of_group(me, &members, tag)?;
     if made != Comm::NULL {
-        info::add_hints(me, made.into(), hints)?;
+        info::add_hints_of_comm(me, made, hints)?;
         error::attach(me, made.into(), handler)?;
     }
     new.set(made);
@@ -284,6 +288,7 @@ pub fn intercomm_create_from_groups(
     let own = group::find(me, local)?;
     let tag = tag_of(words)?;
     let pairs = info::hints(me, hints)?;
+    let via = via::of_hints(&pairs)?;
     let leader = u32::try_from(leader).ok().filter(|leader| *leader < own.size());
     let leader = leader.ok_or_else(|| Error::new(Class::ROOT, "the leader is not a rank of the group"))?;
     let told = if own.rank_of(me.rank) == Some(leader) {
@@ -299,6 +304,7 @@ pub fn intercomm_create_from_groups(
     let other = broadcast(me, &*find(me, among)?, leader, told)?;
     communicator::give_back(me, among);
     let made = of_two(me, own, other, tag)?;
+    find(me, made)?.via.set(via);
     info::keep_hints(me, made.into(), pairs);
     error::attach(me, made.into(), handler)?;
     new.set(made);

@@ -51,7 +51,7 @@ impl Outcome for Handle {
 
 /// Runs `body` for the rank that calls `function`, which is for the time between MPI_Init and MPI_Finalize.
 #[inline]
-fn enter<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -> T::C {
+pub(super) fn enter<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -> T::C {
     match Process::running() {
         Some(me) if me.uses_mpi() => {
             let _inside = me.enter_call(function);
@@ -64,7 +64,10 @@ fn enter<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -
 
 /// Runs `body` for the rank that calls `function`, which is for any time.
 #[inline]
-fn enter_at_any_time<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -> T::C {
+pub(super) fn enter_at_any_time<T: Outcome>(
+    function: &'static str,
+    body: impl FnOnce(&Process) -> T,
+) -> T::C {
     match Process::running() {
         Some(me) => {
             let _inside = me.enter_call(function);
@@ -84,7 +87,7 @@ fn no_rank(function: &str) -> ! {
 
 /// A null pointer where an argument is wanted.
 #[cold]
-fn no_place(name: &str) -> Error {
+pub(super) fn no_place(name: &str) -> Error {
     Error::new(Class::ARG, format!("a null pointer for '{name}'"))
 }
 

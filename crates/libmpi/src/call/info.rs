@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_int};
 
 use super::environment::write_text;
+use super::point_to_point::via;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Info, Object};
 use crate::abi::pointers::{InOutPtr, InText, OutPtr, OutText};
@@ -222,7 +223,18 @@ pub fn comm_set_info(me: &Process, comm: Comm, info: Info) -> Answer {
     if info == Info::NULL {
         return Err(wrong(info).of(comm));
     }
-    add_hints(me, comm.into(), info).map_err(|error| error.of(comm))
+    add_hints_of_comm(me, comm, info).map_err(|error| error.of(comm))
+}
+
+/// The hints of an info are now those of a communicator, too, whose messages go as they say.
+pub fn add_hints_of_comm(me: &Process, comm: Comm, info: Info) -> Answer {
+    let communicator = super::communicator::find(me, comm)?;
+    let new = hints(me, info)?;
+    let mut all = me.objects.look(comm.into(), |attached| attached.info.clone()).unwrap_or_default();
+    new.0.iter().for_each(|(key, value)| all.set(key, value));
+    communicator.via.set(via::of_hints(&all)?);
+    keep_hints(me, comm.into(), new);
+    Ok(())
 }
 
 /// MPI_Comm_get_info

@@ -20,6 +20,7 @@ pub mod error;
 pub mod export;
 pub mod file;
 pub mod group;
+mod hopcast;
 pub mod info;
 pub mod language;
 pub mod one_sided;

@@ -49,7 +49,7 @@ impl Process {
 
     /// Ends a stretch of computing at a look at the clock, and lets its time pass: in the simulator where other ranks may
     /// make it longer, else here, which is cheap.
-    fn end_stretch(&self) {
+    pub fn end_stretch(&self) {
         let Some(charge) = self.charge_for_look() else { return };
         let memory = &self.shared.memory;
         let time = memory.alone(charge.time, charge.bytes);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mpi::communicator::Communicator as Made;
 use mpi::group::Group;
-use mpi::operation::{CommId, Rank};
+use mpi::operation::{CommId, Rank, Via};
 
 use super::topology::Topology;
 use crate::abi::error::{Answer, Class, Error};
@@ -37,6 +37,8 @@ pub struct Communicator {
     pub group: Created,
     /// Its virtual topology.
     pub topology: RefCell<Option<Rc<Topology>>>,
+    /// Way between hosts of what this rank sends on it, but for collectives.
+    pub via: Cell<Via>,
     /// Collectives that this rank has called on it.
     pub(crate) collectives: Cell<u64>,
     /// Persistent collectives that this rank has made on it.
@@ -70,6 +72,7 @@ impl Communicator {
             first,
             group: None,
             topology: RefCell::default(),
+            via: Cell::new(Via::PLATFORM),
             collectives: Cell::new(0),
             series: Cell::new(0),
         }
@@ -88,6 +91,7 @@ impl Communicator {
             first: made.at_place(Rank(me), 0).expect(member).0,
             group: Some(made.clone()),
             topology: RefCell::new(Topology::of(made, copied)),
+            via: Cell::new(Via::PLATFORM),
             collectives: Cell::new(0),
             series: Cell::new(0),
         }

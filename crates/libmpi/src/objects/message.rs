@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi::operation::{CommId, Peer};
+use mpi::operation::{CommId, Peer, Via};
 
 use crate::abi::handle::{Comm, Datatype};
 use crate::abi::pointers::Address;
@@ -24,6 +24,8 @@ pub struct Outgoing {
     pub tag: c_int,
     /// On which communicator.
     pub comm: Comm,
+    /// Its own way between hosts; that of the communicator if it has none.
+    pub via: Option<Via>,
 }
 
 /// The arguments of a receive, as C has them.
@@ -65,6 +67,7 @@ pub struct Partitioned {
     pub(crate) peer: Peer,
     pub(crate) tag: u32,
     pub(crate) comm: CommId,
+    pub(crate) via: Via,
     pub(crate) channel: u32,
     /// True for the partitions of this round that are ready at the sender, or have come at the receiver.
     pub(crate) done: Vec<bool>,

@@ -287,7 +287,8 @@ impl World {
             cost += self.copy_of(size, copied);
         }
         let at = self.processes[rank].engage(context.now, cost);
-        let message = Received { key, bytes: early.bytes, data: 0, sent: early.sent, at };
+        let (bytes, sent, number) = (early.bytes, early.sent, early.asked);
+        let message = Received { key, bytes, data: 0, sent, at, number };
         if early.arrived == context.now {
             self.charge_round(rank, awaited.instance, at, context);
         }

@@ -187,7 +187,8 @@ impl World {
             let cost = self.receive_overhead(rank, key.source, Bytes(envelope.bytes)) + copy;
             let at = self.processes[rank].engage(context.now, cost);
             let data = envelope.data;
-            let message = Received { key, bytes: envelope.bytes, data, sent: envelope.sent, at };
+            let (bytes, sent, number) = (envelope.bytes, envelope.sent, envelope.asked);
+            let message = Received { key, bytes, data, sent, at, number };
             if envelope.arrived == context.now && self.processes[rank].awaits(posting.target) {
                 self.charge_arrival(rank, envelope.sent, envelope.injected, at, context);
             }
@@ -275,7 +276,8 @@ impl World {
         }
         let at = self.processes[rank].engage(context.now, cost);
         let key = Key { context: incoming.context, source: incoming.source, tag: incoming.tag };
-        let message = Received { key, bytes: size.0, data: data.data, sent: incoming.sent, at };
+        let (sent, number) = (incoming.sent, incoming.asked);
+        let message = Received { key, bytes: size.0, data: data.data, sent, at, number };
         self.charge_data(rank, &incoming, data, arrival, at, context);
         self.received(rank, incoming.target, &message, context)
     }
@@ -292,6 +294,7 @@ impl World {
         let record = Record::Message {
             from: message.key.source,
             to: rank,
+            number: message.number,
             bytes: Bytes(message.bytes),
             sent: message.sent,
             received: message.at,
@@ -345,7 +348,8 @@ impl World {
         let found = match process.matching.probe(pattern) {
             None => return Ok(false),
             Some((key, envelope)) => {
-                Received { key, bytes: envelope.bytes, data: 0, sent: envelope.sent, at: envelope.arrived }
+                let (bytes, sent, number) = (envelope.bytes, envelope.sent, envelope.asked);
+                Received { key, bytes, data: 0, sent, at: envelope.arrived, number }
             }
         };
         if takes {
@@ -396,4 +400,6 @@ pub(super) struct Received {
     pub sent: Time,
     /// Time from which on it is there.
     pub at: Time,
+    /// Number among all messages of its sender.
+    pub number: u32,
 }

@@ -11,7 +11,10 @@ mod faults;
 mod histogram;
 mod latency;
 mod links;
+mod live;
 mod matrix;
+mod matrix_periods;
+mod messages;
 mod moved;
 mod names;
 mod network;
@@ -24,7 +27,7 @@ mod utilisation;
 use std::any::Any;
 use std::sync::Arc;
 
-use ::network::{Endpoint, HostParameters};
+use ::network::{Endpoint, Fabric, HostParameters};
 use engine::{Observer, Time};
 use mpi::Record;
 use serde::{Serialize, de::DeserializeOwned};
@@ -37,6 +40,8 @@ pub use contention::{Contended, Contention};
 pub use faults::{FaultsReport, OutageReport, cut_off, faults};
 pub use latency::LatencyReport;
 pub use links::{LinkNames, Links};
+pub use live::{Given, LiveRows, Pace};
+pub use messages::MessagesReport;
 pub use moved::{Moved, RouteBytes, knows_links};
 pub use network::{NetworkScope, NetworkViews, PacketView};
 pub use node_memory::{BusyMemory, LevelTraffic, NodeMemoryReport};
@@ -58,11 +63,41 @@ pub enum Detail {
     Records(u32),
 }
 
+/// Records that a run keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Amount of detail.
+    pub detail: Detail,
+    /// Largest number of rows of the table of messages; 0 for no such table.
+    pub messages: u32,
+    /// Largest number of rows of each matrix by period; 0 for no such tables.
+    pub matrix_periods: u32,
+}
+
+/// Ranks that are observed, and what is asked of it.
+#[derive(Clone)]
+pub struct RankScope {
+    /// Place of each rank.
+    pub placement: Arc<[Endpoint]>,
+    /// Hosts, routers, links and routes.
+    pub fabric: Arc<Fabric>,
+    /// Properties of every host.
+    pub host: Arc<HostParameters>,
+    /// Records that the run keeps.
+    pub kept: Kept,
+}
+
 /// A view of the ranks' activity: of all ranks of a run, or of those in one domain.
 pub trait View: Observer<Record> + Any + Send {
     /// Tables at the end. Their order of rows must not depend on the order in which ranks of equal times were
     /// handled.
     fn tables(&self) -> Vec<Table>;
+    /// Rows that are new since the last call, for a reader that follows the run; all events before `now` have been
+    /// observed. Rows with the same keys add up.
+    fn new_rows(&mut self, now: Time) -> Vec<Table> {
+        let _ = now;
+        Vec::new()
+    }
     /// Adds its part to `report.json`.
     fn summarize(&self, summary: &mut Summary) {
         let _ = summary;
@@ -91,6 +126,8 @@ pub trait View: Observer<Record> + Any + Send {
 pub struct Summary {
     /// See [`crate::Report::message_latency`].
     pub message_latency: Option<LatencyReport>,
+    /// See [`crate::Report::kept_messages`].
+    pub kept_messages: Option<MessagesReport>,
     /// See [`crate::Report::node_memory`].
     pub node_memory: NodeMemoryReport,
     /// See [`crate::Report::collectives`].
@@ -124,9 +161,8 @@ fn of_kind<V: View>(other: Box<dyn View>) -> V {
     *other.downcast().expect("domains have views of the same kinds")
 }
 
-/// Makes a view for ranks in these places, on hosts like `host`, if the `Detail` includes it.
-pub type BuildView =
-    fn(placement: &Arc<[Endpoint]>, host: &Arc<HostParameters>, detail: Detail) -> Option<Box<dyn View>>;
+/// Makes a view of ranks, if the scope includes it.
+pub type BuildView = fn(&RankScope) -> Option<Box<dyn View>>;
 
 /// Constructor of a view, by what it observes.
 #[derive(Clone, Copy)]
@@ -152,23 +188,23 @@ pub const OBSERVERS: &[Entry] = &[
     Entry {
         name: "matrix",
         summary: "messages and bytes from rank to rank (in bins beyond 1,024 ranks)",
-        build: Build::Ranks(|placement, _, detail| match detail {
+        build: Build::Ranks(|scope| match scope.kept.detail {
             Detail::Screen => None,
-            _ => Some(Box::new(matrix::Matrix::new(placement.len() as u32))),
+            _ => Some(Box::new(matrix::Matrix::new(scope.placement.len() as u32))),
         }),
     },
     Entry {
         name: "node-memory",
         summary: "messages and bytes between ranks of one host, by host and level",
-        build: Build::Ranks(|placement, host, detail| match detail {
+        build: Build::Ranks(|scope| match scope.kept.detail {
             Detail::Screen => None,
-            _ => Some(Box::new(node_memory::NodeMemory::new(placement, host))),
+            _ => Some(Box::new(node_memory::NodeMemory::new(&scope.placement, &scope.host))),
         }),
     },
     Entry {
         name: "collectives",
         summary: "which algorithm collectives took, by members and size",
-        build: Build::Ranks(|_, _, detail| match detail {
+        build: Build::Ranks(|scope| match scope.kept.detail {
             Detail::Screen => None,
             _ => Some(Box::new(algorithms::Algorithms::default())),
         }),
@@ -176,15 +212,31 @@ pub const OBSERVERS: &[Entry] = &[
     Entry {
         name: "message-latency",
         summary: "how long messages take, from the sender's call to the receiver's buffer",
-        build: Build::Ranks(|_, _, detail| match detail {
+        build: Build::Ranks(|scope| match scope.kept.detail {
             Detail::Screen => None,
             _ => Some(Box::new(latency::Latency::default())),
         }),
     },
     Entry {
+        name: "messages",
+        summary: "each message with its latency, or an equal share of them, up to a limit",
+        build: Build::Ranks(|scope| match scope.kept.messages {
+            0 => None,
+            rows => Some(Box::new(messages::Messages::new(rows))),
+        }),
+    },
+    Entry {
+        name: "matrix-periods",
+        summary: "messages and bytes from rank to rank and from router to router, by period of simulated time",
+        build: Build::Ranks(|scope| match scope.kept.matrix_periods {
+            0 => None,
+            _ => Some(Box::new(matrix_periods::MatrixPeriods::new(scope))),
+        }),
+    },
+    Entry {
         name: "call-records",
         summary: "every MPI call and message with begin, end and bytes, up to a limit",
-        build: Build::Ranks(|_, _, detail| match detail {
+        build: Build::Ranks(|scope| match scope.kept.detail {
             Detail::Records(limit) => Some(Box::new(records::Records::new(limit))),
             _ => None,
         }),
@@ -210,9 +262,7 @@ pub struct Views {
     pub contention: Contention,
     /// Bytes by route, if their energy counts in a model without links.
     pub route_bytes: Option<RouteBytes>,
-    placement: Arc<[Endpoint]>,
-    host: Arc<HostParameters>,
-    detail: Detail,
+    scope: RankScope,
     others: Vec<Box<dyn View>>,
     /// Marker of the thread that records.
     pub marker: Marker,
@@ -221,18 +271,19 @@ pub struct Views {
 }
 
 impl Views {
-    /// Views that `detail` includes, of ranks in these places, on hosts like `host`.
-    pub fn new(placement: Arc<[Endpoint]>, host: Arc<HostParameters>, detail: Detail) -> Views {
+    /// Views in `scope`.
+    pub fn new(scope: RankScope) -> Views {
         let others = OBSERVERS.iter().filter_map(|entry| match entry.build {
-            Build::Ranks(build) => build(&placement, &host, detail),
+            Build::Ranks(build) => build(&scope),
             Build::Packets(_) => None,
         });
         let others: Vec<Box<dyn View>> = others.collect();
         let observe_everything = others.iter().any(|view| view.interest() == Interest::Everything);
-        let (ranks, calls) = (Ranks::new(&placement), Calls::new(placement.len() as u32, detail));
+        let ranks = Ranks::new(&scope.placement);
+        let calls = Calls::new(scope.placement.len() as u32, scope.kept.detail);
         let contention = Contention::default();
         let (route_bytes, marker) = (None, Marker::default());
-        Views { ranks, calls, contention, route_bytes, placement, host, detail, others, marker, observe_everything }
+        Views { ranks, calls, contention, route_bytes, scope, others, marker, observe_everything }
     }
 
     /// Parts of `report.json`.
@@ -240,6 +291,11 @@ impl Views {
         let mut summary = Summary::default();
         self.others.iter().for_each(|view| view.summarize(&mut summary));
         summary
+    }
+
+    /// See [`View::new_rows`].
+    pub fn new_rows(&mut self, now: Time) -> Vec<Table> {
+        self.others.iter_mut().flat_map(|view| view.new_rows(now)).collect()
     }
 
     /// Warnings of the views about their tables.
@@ -257,7 +313,7 @@ impl Views {
     /// Restores views from the state that views of the same kinds in another process have saved.
     pub fn restored(&self, saved: &[Vec<u8>]) -> Views {
         let moved: Option<Moved> = restored(&saved[3]);
-        let mut views = Views::new(self.placement.clone(), self.host.clone(), self.detail);
+        let mut views = Views::new(self.scope.clone());
         views.ranks.restore(&saved[0]);
         views.calls.restore(&saved[1]);
         views.contention.restore(&saved[2]);

@@ -20,10 +20,12 @@ pub struct NodeMemory {
     /// `[messages, bytes]` by host and, within it, by memory: its own, then one for each group of each level. Up to the
     /// last that has any.
     memories: Vec<[u64; 2]>,
+    /// `[messages, bytes]` between all ranks, on one host or on two.
+    all: [u64; 2],
 }
 
 /// Summary of the traffic within nodes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct NodeMemoryReport {
     /// Hosts whose ranks sent messages to each other.
     pub hosts: u64,
@@ -31,6 +33,10 @@ pub struct NodeMemoryReport {
     pub messages: u64,
     /// Payload of those messages \[bytes\].
     pub bytes: u64,
+    /// Share of these messages among all that were received \[0..1\].
+    pub messages_share: f64,
+    /// Share of their payload in that of all messages \[0..1\].
+    pub bytes_share: f64,
     /// Hosts with the most bytes, in descending order.
     pub busiest: Vec<BusyMemory>,
     /// Traffic by level, from the innermost outwards, and last of those messages that no level holds; empty where hosts
@@ -81,16 +87,14 @@ struct UsedMemory {
 impl NodeMemory {
     /// Makes empty totals of ranks in these places, on hosts like `host`.
     pub fn new(placement: &Arc<[Endpoint]>, host: &Arc<HostParameters>) -> NodeMemory {
-        NodeMemory { placement: placement.clone(), host: host.clone(), memories: Vec::new() }
+        NodeMemory { placement: placement.clone(), host: host.clone(), memories: Vec::new(), all: [0; 2] }
     }
 
-    fn add(&mut self, memory: usize, messages: u64, bytes: u64) {
+    fn add_to_memory(&mut self, memory: usize, messages: u64, bytes: u64) {
         if memory >= self.memories.len() {
             self.memories.resize(memory + 1, [0; 2]);
         }
-        let cell = &mut self.memories[memory];
-        cell[0] += messages;
-        cell[1] = cell[1].saturating_add(bytes);
+        add(&mut self.memories[memory], messages, bytes);
     }
 
     /// Names of the kinds of memories in the order of [`network::Memory::shared`].
@@ -155,15 +159,22 @@ impl NodeMemory {
     }
 }
 
+/// Adds messages and bytes to `cell`.
+fn add(cell: &mut [u64; 2], messages: u64, bytes: u64) {
+    cell[0] += messages;
+    cell[1] = cell[1].saturating_add(bytes);
+}
+
 impl Observer<Record> for NodeMemory {
     fn record(&mut self, _now: Time, record: &Record) {
         if let Record::Message { from, to, bytes, .. } = record {
+            add(&mut self.all, 1, bytes.0);
             let [from, to] = [from, to].map(|rank| self.placement[rank.0 as usize]);
             if from.host == to.host {
                 let memory = &self.host.memory;
                 let regime = memory.regime_between(from.process, to.process, *bytes) as u8;
                 let at = to.host.0 * memory.groups() + memory.group_of(regime, from.process);
-                self.add(at as usize, 1, bytes.0);
+                self.add_to_memory(at as usize, 1, bytes.0);
             }
         }
     }
@@ -176,17 +187,18 @@ impl View for NodeMemory {
 
     fn absorb(&mut self, other: Box<dyn View>) {
         let other: NodeMemory = of_kind(other);
+        add(&mut self.all, other.all[0], other.all[1]);
         for (at, [messages, bytes]) in other.memories.iter().enumerate().filter(|(_, cell)| cell[0] > 0) {
-            self.add(at, *messages, *bytes);
+            self.add_to_memory(at, *messages, *bytes);
         }
     }
 
     fn save(&self) -> Vec<u8> {
-        saved(&self.memories)
+        saved(&(&self.memories, self.all))
     }
 
     fn restore(&mut self, saved: &[u8]) {
-        self.memories = restored(saved);
+        (self.memories, self.all) = restored(saved);
     }
 
     fn tables(&self) -> Vec<Table> {
@@ -218,10 +230,15 @@ impl View for NodeMemory {
 
     fn summarize(&self, summary: &mut Summary) {
         let mut busiest = self.by_host();
+        let messages = busiest.iter().map(|busy| busy.messages).sum();
+        let bytes = busiest.iter().fold(0, |sum: u64, busy| sum.saturating_add(busy.bytes));
+        let share = |part: u64, whole: u64| if whole > 0 { part as f64 / whole as f64 } else { 0.0 };
         summary.node_memory = NodeMemoryReport {
             hosts: busiest.len() as u64,
-            messages: busiest.iter().map(|busy| busy.messages).sum(),
-            bytes: busiest.iter().fold(0, |sum: u64, busy| sum.saturating_add(busy.bytes)),
+            messages,
+            bytes,
+            messages_share: share(messages, self.all[0]),
+            bytes_share: share(bytes, self.all[1]),
             busiest: Vec::new(),
             levels: self.by_level(),
             fullest: self.fullest(),

@@ -10,9 +10,10 @@ use serde::Serialize;
 
 use crate::config::{Calibration, Powers};
 use crate::feed::PlacedJob;
+use crate::memory::peak_rss_bytes;
 use crate::observe::{
     AlgorithmUse, Balance, BusyLink, CausesReport, Contended, CriticalPath, FaultsReport, LatencyReport,
-    LinkNames, NodeMemoryReport, RankTotals, StatisticsReport, Summary, Utilisation,
+    LinkNames, MessagesReport, NodeMemoryReport, RankTotals, StatisticsReport, Summary, Utilisation,
 };
 use crate::profile::SimulatorProfile;
 use crate::run::{End, Ended, Stop};
@@ -104,6 +105,8 @@ pub struct Report {
     pub collectives: Vec<AlgorithmUse>,
     /// Distribution of the time from a sender's call to the message in the receiver's buffer; none without messages.
     pub message_latency: Option<LatencyReport>,
+    /// Share of the messages that the table `messages` holds, if it was requested.
+    pub kept_messages: Option<MessagesReport>,
     /// Jobs of a run of several; empty for a run of one.
     pub jobs: Vec<JobReport>,
     /// Summary of statistics over time, if they were requested.
@@ -257,7 +260,6 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
     let names = LinkNames::new(fabric);
     let hosts_used = hosts_used(title);
     let stopped = stop_report(ended, makespan);
-    let partial = stopped.is_some();
     let ranks = title.host_of_rank.len() as u32;
     let ranks_finished = ranks - ended.unfinished.len() as u32;
     let warnings = warnings(fabric, ended, title, ranks_finished);
@@ -265,7 +267,7 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
     let (faults, faults_table) = crate::observe::faults(fabric, makespan, &ended.losses).unzip();
     let mut summary = ended.views.summary();
     ended.network.summarize(&names, &mut summary);
-    let Summary { message_latency, node_memory, collectives, statistics } = summary;
+    let Summary { message_latency, kept_messages, node_memory, collectives, statistics } = summary;
     let mean = Bytes(ended.bytes / ended.messages.max(1));
     let utilisation = Utilisation::of((&ended.network.links, &names, hosts), &node_memory, mean, makespan);
     let utilisation = utilisation.with_processes((totals, &title.host_of_rank), hosts, makespan);
@@ -310,12 +312,13 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
         calls: call_totals(ended),
         collectives,
         message_latency,
+        kept_messages,
         jobs: jobs(ended, title),
         statistics,
         faults,
         energy,
         failure: failure(fabric, ended, &title.jobs),
-        partial,
+        partial: stopped.is_some(),
         stopped,
         warnings,
         profile_simulator: None,
@@ -423,11 +426,4 @@ fn call_totals(ended: &Ended) -> Vec<CallTotal> {
         bytes: totals.bytes.0,
     };
     ended.views.calls.totals().into_iter().map(describe).collect()
-}
-
-/// High-water mark of this process's memory; 0 if the system does not tell.
-fn peak_rss_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }

@@ -17,7 +17,7 @@ pub use table::{RunOption, Takes, WorkloadKind};
 pub use workload::{Job, Overrides, Sources, Workload};
 
 use crate::config::{InputError, PlacementChoice, PlatformSource};
-use crate::observe::Detail;
+use crate::observe::{Detail, Kept};
 use crate::trace::Flags;
 use table::{COMPILED, JOBS, PROGRAMS, TRACES, TRACES_AND_PROGRAMS, run_request};
 
@@ -104,6 +104,14 @@ run_request! {
     /// Keep traffic over time, in the model packet: none, classes, links, channels.
     statistics: String => Takes::Choice(&["none", "classes", "links", "channels"]), metavar: "DETAIL",
         otherwise: Some("the platform's");
+
+    /// Keep each message with its latency, in at most this many rows; of more messages an equal share, which halves
+    /// when the rows are full.
+    messages: u32 = 0 => Takes::Whole { least: 0, most: u32::MAX as u64 }, metavar: "ROWS";
+
+    /// Keep messages and bytes from rank to rank and from router to router by period of simulated time, in at most this
+    /// many rows each; periods double when the rows are full.
+    matrix_periods: u32 = 0 => Takes::Whole { least: 0, most: u32::MAX as u64 }, metavar: "ROWS";
 
     /// Run these of several jobs, names with commas, where they would be beside all.
     only: Vec<String> => Takes::Names, metavar: "NAMES", workloads: JOBS;
@@ -201,12 +209,13 @@ impl RunRequest {
         }
     }
 
-    /// Amount of detail to keep.
-    pub(crate) fn detail(&self) -> Detail {
-        match self.records() {
+    /// Records to keep.
+    pub(crate) fn kept(&self) -> Kept {
+        let detail = match self.records() {
             0 => Detail::Tables,
             records => Detail::Records(records),
-        }
+        };
+        Kept { detail, messages: self.messages(), matrix_periods: self.matrix_periods() }
     }
 }
 

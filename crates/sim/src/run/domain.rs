@@ -11,7 +11,7 @@ use network::{Arrival, Crossing, Fabric, Network};
 use super::exchange::Note;
 use super::progress::{NextStep, share_done};
 use super::{Look, Progress};
-use crate::observe::{Detail, NetworkViews, Views};
+use crate::observe::{LiveRows, NetworkViews, Views};
 use crate::profile::{Layer, MarkedNetwork, Marker};
 
 /// A part of a machine with its ranks in place, ready to run once.
@@ -31,6 +31,8 @@ pub struct Domain {
     /// See [`Domain::whole_until`].
     left_at: Option<Time>,
     marker: Marker,
+    /// Reader that follows the run, and its requests that have been answered.
+    live: Option<(Arc<LiveRows>, u64)>,
 }
 
 /// Events and messages between two polls.
@@ -56,11 +58,9 @@ impl Domain {
     pub fn new(
         setup: Setup,
         mut network: Box<dyn Network>,
-        network_views: NetworkViews,
+        (views, network_views): (Views, NetworkViews),
         fabric: Arc<Fabric>,
-        detail: Detail,
     ) -> Domain {
-        let views = Views::new(setup.placement.clone(), setup.host.clone(), detail);
         Domain {
             world: World::new(setup),
             lookahead: network.as_part().map_or(Duration(u64::MAX), |part| part.lookahead()),
@@ -74,6 +74,7 @@ impl Domain {
             next_poll: POLL_EVERY,
             left_at: None,
             marker: Marker::default(),
+            live: None,
         }
     }
 
@@ -88,6 +89,11 @@ impl Domain {
     /// Marks that its thread is between windows.
     pub(super) fn mark_window(&self) {
         self.marker.set(Layer::Windows);
+    }
+
+    /// Lets a reader follow the run.
+    pub fn follow(&mut self, live: Option<Arc<LiveRows>>) {
+        self.live = live.map(|live| (live, 0));
     }
 
     /// Least time between an event here and its effect in another domain.
@@ -124,8 +130,20 @@ impl Domain {
             return NextStep::GoOn;
         }
         self.next_poll = worked + POLL_EVERY;
+        self.hand_out();
         let marker = self.marker.clone();
         marker.inside(Layer::Monitor, || (poll.ask)(self, source))
+    }
+
+    /// Hands out new rows if the reader that follows the run has asked for some.
+    fn hand_out(&mut self) {
+        let now = self.now();
+        if let Some((live, answered)) = &mut self.live
+            && *answered < live.asked()
+        {
+            *answered = live.asked();
+            live.give(self.views.new_rows(now));
+        }
     }
 
     /// Handles events before `end`. Stops at a failure, or when `poll` says so, and then returns true.

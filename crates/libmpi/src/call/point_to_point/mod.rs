@@ -10,6 +10,7 @@ mod probe;
 mod receive;
 mod send;
 mod send_receive;
+pub mod via;
 
 pub use buffer::*;
 pub use partitioned::*;

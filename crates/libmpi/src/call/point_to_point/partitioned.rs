@@ -8,7 +8,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use engine::Bytes;
-use mpi::operation::{self, Op, Peer, SendMode, Start, TagMatch, Until, Via};
+use mpi::operation::{self, Op, Peer, SendMode, Start, TagMatch, Until};
 use mpi::source;
 
 use super::{receiver, tag_of};
@@ -133,6 +133,7 @@ fn initialise(
             peer,
             tag,
             comm: found.id.side(),
+            via: found.via.get(),
             channel,
             done: Vec::new(),
             staged: Vec::new(),
@@ -261,7 +262,7 @@ fn ready(me: &Process, partition: i64, request: Request) -> Answer {
             comm: message.comm,
             bytes: Bytes(message.bytes),
             mode: SendMode::Standard,
-            via: Via::PLATFORM,
+            via: message.via,
             data,
         })
     })?;

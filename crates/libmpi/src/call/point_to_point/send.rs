@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use engine::Bytes;
-use mpi::operation::{self, Data, Op, Peer, SendMode, Start, Via};
+use mpi::operation::{self, Copying, Data, Op, Peer, SendMode, Start};
 
 use super::{buffer, receiver, tag_of};
 use crate::abi::error::{Answer, Class, Error};
@@ -31,7 +31,8 @@ impl Prepared {
     fn waits_for_nobody(&self, me: &Process) -> bool {
         let protocol = &me.shared.protocol;
         let eager = protocol.eager_limit.min(protocol.memory_eager_limit);
-        self.lent == 0 && self.send.mode == SendMode::Standard && self.send.bytes <= eager
+        let waits = self.send.via.copying == Some(Copying::ZeroCopy);
+        !waits && self.lent == 0 && self.send.mode == SendMode::Standard && self.send.bytes <= eager
     }
 }
 
@@ -79,7 +80,8 @@ impl Outgoing {
                     data = parcels.pack(&layout, self.buffer, self.count);
                 }
             }
-            let send = operation::Send { to, tag, comm: comm.id, bytes, mode, via: Via::PLATFORM, data };
+            let via = self.via.unwrap_or(comm.via.get());
+            let send = operation::Send { to, tag, comm: comm.id, bytes, mode, via, data };
             Ok(Prepared { send, lent })
         };
         prepare().map_err(|error| error.of(self.comm))
@@ -121,7 +123,7 @@ macro_rules! sends {
         pub fn $blocking(
             me: &Process, buffer: Address, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
         ) -> Answer {
-            let message = Outgoing { buffer, count, datatype, to, tag, comm };
+            let message = Outgoing { buffer, count, datatype, to, tag, comm, via: None };
             let prepared = message.prepare(me, SendMode::$mode, Lending::Allowed)?;
             if prepared.waits_for_nobody(me) {
                 me.perform_ahead(Op::Send(prepared.send, Start::Blocking));
@@ -137,7 +139,7 @@ macro_rules! sends {
             me: &Process, buffer: Address, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
             request: OutPtr<Request>,
         ) -> Answer {
-            let message = Outgoing { buffer, count, datatype, to, tag, comm };
+            let message = Outgoing { buffer, count, datatype, to, tag, comm, via: None };
             let prepared = message.prepare(me, SendMode::$mode, Lending::Allowed)?;
             let begun = request::begin(me, Pending::send(prepared.lent), |start| Op::Send(prepared.send, start));
             request.set(begun);
@@ -149,7 +151,7 @@ macro_rules! sends {
             me: &Process, buffer: Address, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
             request: OutPtr<Request>,
         ) -> Answer {
-            let message = Outgoing { buffer, count, datatype, to, tag, comm };
+            let message = Outgoing { buffer, count, datatype, to, tag, comm, via: None };
             let layout = message.check(me)?;
             let kept = request::keep(me, Pending::persistent_send(message, layout, SendMode::$mode));
             request.set(kept);

@@ -31,8 +31,15 @@ pub fn sendrecv(
     status: OutPtr<Status>,
 ) -> Answer {
     let incoming = Incoming { buffer, count, datatype, from, tag, comm };
-    let outgoing =
-        Outgoing { buffer: from_buffer, count: send_count, datatype: send_type, to, tag: send_tag, comm };
+    let outgoing = Outgoing {
+        buffer: from_buffer,
+        count: send_count,
+        datatype: send_type,
+        to,
+        tag: send_tag,
+        comm,
+        via: None,
+    };
     block(me, outgoing, incoming, Lending::Allowed, status)
 }
 
@@ -50,7 +57,7 @@ pub fn sendrecv_replace(
     status: OutPtr<Status>,
 ) -> Answer {
     let incoming = Incoming { buffer, count, datatype, from, tag, comm };
-    let outgoing = Outgoing { buffer, count, datatype, to, tag: send_tag, comm };
+    let outgoing = Outgoing { buffer, count, datatype, to, tag: send_tag, comm, via: None };
     block(me, outgoing, incoming, Lending::Refused, status)
 }
 
@@ -86,8 +93,15 @@ pub fn isendrecv(
     request: OutPtr<Request>,
 ) -> Answer {
     let incoming = Incoming { buffer, count, datatype, from, tag, comm };
-    let outgoing =
-        Outgoing { buffer: from_buffer, count: send_count, datatype: send_type, to, tag: send_tag, comm };
+    let outgoing = Outgoing {
+        buffer: from_buffer,
+        count: send_count,
+        datatype: send_type,
+        to,
+        tag: send_tag,
+        comm,
+        via: None,
+    };
     begin(me, outgoing, incoming, Lending::Allowed, request)
 }
 
@@ -105,7 +119,7 @@ pub fn isendrecv_replace(
     request: OutPtr<Request>,
 ) -> Answer {
     let incoming = Incoming { buffer, count, datatype, from, tag, comm };
-    let outgoing = Outgoing { buffer, count, datatype, to, tag: send_tag, comm };
+    let outgoing = Outgoing { buffer, count, datatype, to, tag: send_tag, comm, via: None };
     begin(me, outgoing, incoming, Lending::Refused, request)
 }
 

@@ -1,0 +1,123 @@
+"""`follow`: the tables of a run while it goes on."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hopcast.errors import InputError
+from hopcast.report import parts, store
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_LOOK_EVERY_S = 0.1
+"""Period at which a follower looks for new parts [s]."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A run at one time: its rows so far."""
+
+    simulated_s: float
+    """How far the run is [s]."""
+    events: int
+    """Events so far."""
+    tables: dict[str, pyarrow.Table]
+    """All rows so far by table, `messages` and `matrix_periods` among them; at the end all tables of the report.
+
+    Rows of matrices with the same period, source and destination add up, also where periods overlap. `messages`
+    holds an equal share of the messages so far: that in its column `share`.
+    """
+    ended: str | None
+    """None while the run goes on; "finished" when its report is there, "killed" if it has left none."""
+
+    def table(self, name: str) -> pyarrow.Table | None:
+        """One of the tables; None if it has no rows yet."""
+        return self.tables.get(name)
+
+
+def follow(directory: str | os.PathLike, *, wait_s: float = 10.0) -> Iterator[Standing]:
+    """Follows a run that writes its report into `directory`, from another process or thread.
+
+    Gives a `Standing` whenever there are new rows, and one more at the end. Runs write rows of tables that
+    `messages=` and `matrix_periods=` ask for.
+
+    wait_s: how long a run may take to begin to write [s].
+
+    Raises `InputError` if no run writes there, and no report is there.
+    """
+    folder = Path(directory)
+    state = _first(folder, wait_s)
+    seen: dict[Path, pyarrow.Table] = {}
+    while state is not None:
+        # Asked before the parts are read: what a run wrote before it was killed is there.
+        alive = parts.is_alive(state)
+        if _read_new(folder, seen) or not alive:
+            ended = None if alive else "killed"
+            yield Standing(state["simulated_s"], state["events"], _together(seen), ended)
+            if not alive:
+                return
+        time.sleep(_LOOK_EVERY_S)
+        state = parts.state(folder)
+    report = store.read(folder)
+    summary = report.summary
+    yield Standing(summary["makespan_s"], summary["events"], dict(report.tables), "finished")
+
+
+def _first(folder: Path, wait_s: float) -> dict | None:
+    """State of the run, as soon as there is one; None if there is a report already."""
+    until = time.monotonic() + wait_s
+    while (state := parts.state(folder)) is None and not (folder / "report.json").is_file():
+        if time.monotonic() > until:
+            raise InputError(
+                f"{folder}: no run writes rows here; start one with --out {folder} and --messages ROWS or "
+                "--matrix-periods ROWS"
+            )
+        time.sleep(_LOOK_EVERY_S)
+    return state
+
+
+def _read_new(folder: Path, seen: dict[Path, pyarrow.Table]) -> bool:
+    """Reads parts that are new, and forgets those of a run that has begun again; says whether anything changed."""
+    from pyarrow import parquet
+
+    there = sorted((folder / parts.FOLDER).glob("*/[0-9]*.parquet"))
+    gone = seen.keys() - set(there)
+    for path in gone:
+        del seen[path]
+    new = [path for path in there if path not in seen]
+    for path in new:
+        try:
+            seen[path] = parquet.read_table(path)
+        except FileNotFoundError:  # the run has just ended, or has begun again
+            return False
+    return bool(new or gone)
+
+
+def _together(seen: dict[Path, pyarrow.Table]) -> dict[str, pyarrow.Table]:
+    """All rows by table."""
+    import pyarrow
+
+    tables: dict[str, list[pyarrow.Table]] = {}
+    for path, table in sorted(seen.items()):
+        tables.setdefault(path.parent.name, []).append(table)
+    joined = {name: pyarrow.concat_tables(several) for name, several in tables.items()}
+    if "messages" in joined:
+        joined["messages"] = _of_one_share(joined["messages"])
+    return joined
+
+
+def _of_one_share(messages: pyarrow.Table) -> pyarrow.Table:
+    """Messages of the smallest share among the parts, so that all had the same chance to be kept."""
+    import pyarrow
+    from pyarrow import compute
+
+    share = compute.min(messages["share"])
+    kept = messages.filter(compute.less(messages["sample"], share))
+    column = pyarrow.repeat(share, kept.num_rows)
+    return kept.set_column(kept.schema.get_field_index("share"), "share", column)
