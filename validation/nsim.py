@@ -1,11 +1,13 @@
 """The random ring and Bruck's all-to-all of the NSIM study, packet by packet.
 
-Compared: section 5.1, HPCC's random-ring bandwidth on the Endeavor fat tree (Fig. 4); section 5.2, run time
-and memory of Bruck's all-to-all by size of the torus (Figs. 6 and 7). Section 5.3 is nsim_pairwise.py.
+Compared: section 5.1, HPCC's random-ring bandwidth on the Endeavor fat tree, with one process and with
+eight on a node (Fig. 4), and how much of its traffic stays within nodes (Fig. 5); section 5.2, run time and
+memory of Bruck's all-to-all by size of the torus (Figs. 6 and 7). Section 5.3 is nsim_pairwise.py.
 Source: Miwa et al., "NSIM: An interconnection network simulator for extreme-scale parallel computers"
 (IEICE Trans. Inf. & Syst. E94-D(12), 2011), sections 5.1 and 5.2, Tables 1 to 3.
 Derivation: a process sends 2 MB to its left and to its right, and HPCC counts both: over a link of 4 GB/s it
-has at most 4 GB/s.
+has at most 4 GB/s. Of r processes, p on a node, a neighbour in a random order is on the same node with
+probability (p - 1)/(r - 1), which is about a half where r = 2 p, as Fig. 5 says of few processes.
 Expected: of Figs. 4, 6 and 7 the text has the shape alone. The bandwidth falls with the nodes, as more of
 them share links between switches. The largest cases are 64 x 32 x 32 for 4 bytes and 16 x 16 x 8 for 1,024
 bytes, on eight cores and 32 GB; run times and memory are our own. In Bruck's all-to-all on p = 2^k nodes
@@ -32,6 +34,9 @@ NO_NULL = "compares rates, and measures the simulation"
 GIB = 2**30
 RING_BYTES = 2_000_000
 ORDERS = 10
+PROCESSES = 8
+"""Processes of a node of Endeavor: two sockets of four cores."""
+SHARE_ORDERS = 30
 GROWING = (
     (2, 2, 2),
     (4, 4, 4),
@@ -58,20 +63,71 @@ def alltoall(sizes: list[int], size: int) -> dict:
     return facts(report)
 
 
+def random_ring(nodes: int, processes: int, seed: int, model: str = "packet") -> hopcast.Report:
+    """One random order of the processes of these nodes."""
+    return hopcast.run(
+        "endeavor",
+        "random-ring",
+        nodes * processes,
+        kwargs={"bytes": f"{RING_BYTES} B", "iterations": 1},
+        model=model,
+        seed=seed,
+        ppn=processes,
+        set={"host.processes": processes},
+    )
+
+
 def random_ring_Bps(nodes: int, orders: int) -> float:
     """HPCC's bandwidth of a process: the geometric mean over random orders."""
-    rates = []
-    for seed in range(1, orders + 1):
-        report = hopcast.run(
-            "endeavor",
-            "random-ring",
-            nodes,
-            kwargs={"bytes": f"{RING_BYTES} B", "iterations": 1},
-            model="packet",
-            seed=seed,
-        )
-        rates.append(2 * RING_BYTES / report.makespan_s)
+    return mean_Bps([random_ring(nodes, 1, seed) for seed in range(1, orders + 1)])
+
+
+def mean_Bps(reports: list[hopcast.Report]) -> float:
+    """The geometric mean of the bandwidths of a process in these runs."""
+    rates = [2 * RING_BYTES / report.makespan_s for report in reports]
     return float(numpy.exp(numpy.mean(numpy.log(rates))))
+
+
+def share_within_nodes(nodes: int) -> float:
+    """Share of the ring's bytes that stay within nodes, the mean over random orders; no model changes it."""
+    reports = (random_ring(nodes, PROCESSES, seed, "loggp") for seed in range(1, SHARE_ORDERS + 1))
+    return float(numpy.mean([report.node_memory["bytes_share"] for report in reports]))
+
+
+def several_processes(out: Path, quick: bool) -> list[Result]:
+    """Figs. 4 and 5 with the processes of the measured machine: eight on each node."""
+    nodes = [2, 8] if quick else [2, 4, 8, 16, 32, 64, 128, 256]
+    packets = [2, 8] if quick else [2, 4, 8, 16, 32, 64]
+    shares = [share_within_nodes(count) for count in nodes]
+    runs = [[random_ring(count, PROCESSES, seed) for seed in (1, 2)] for count in packets]
+    rates = [mean_Bps(of_count) for of_count in runs]
+    figure, axes = pictures.pyplot().subplots(figsize=(7, 4))
+    axes.plot(nodes, [share / (1 - share) for share in shares], marker="o")
+    axes.set_xscale("log", base=2)
+    axes.set(
+        xlabel="nodes", ylabel="within nodes / between nodes", title="bytes of the random ring, 8 per node"
+    )
+    axes.set_ylim(bottom=0)
+    pictures.save(figure, out, "nsim_within_nodes")
+    compared = []
+    for count, share in zip(nodes, shares, strict=True):
+        ranks = count * PROCESSES
+        expected = (PROCESSES - 1) / (ranks - 1)
+        # Three deviations of the mean of as many neighbours as are drawn.
+        deviation = 3 * (expected * (1 - expected) / (SHARE_ORDERS * ranks)) ** 0.5
+        what = f"random ring of 8 per node, {count} nodes, bytes within nodes"
+        compared.append(Result(what, expected, share, "", deviation / expected, "(p - 1)/(r - 1), Fig. 5"))
+    rises = max(later / before for before, later in pairwise(rates))
+    out_of_node = max(
+        PROCESSES * mean_Bps([run]) * (1 - run.node_memory["bytes_share"]) for of in runs for run in of
+    )
+    what = "random ring of 8 per node, the most out of a node"
+    compared.append(
+        Result(what, Range(None, 4.0), out_of_node / 1e9, "GB/s", 0.0, "Fig. 4: the link's at most")
+    )
+    what = "random ring of 8 per node, largest step up"
+    compared.append(Result(what, Range(None, 1.0), rises, "", 0.02, "Figs. 4 and 5: falls with the nodes"))
+    return compared
 
 
 def ring(out: Path, quick: bool) -> list[Result]:
@@ -124,7 +180,7 @@ def bruck(out: Path, quick: bool) -> list[Result]:
 
 def compare(out: Path, quick: bool) -> list[Result]:
     """Sections 5.1 and 5.2."""
-    return ring(out, quick) + bruck(out, quick)
+    return ring(out, quick) + several_processes(out, quick) + bruck(out, quick)
 
 
 if __name__ == "__main__":

@@ -117,9 +117,7 @@ def _reported(request: RunRequest, quiet: bool, progress: Progress | None) -> Re
     return report
 
 
-def _simulate_watched(
-    request: RunRequest, progress: Progress | None, parts: Parts | None
-) -> Report | None:
+def _simulate_watched(request: RunRequest, progress: Progress | None, parts: Parts | None) -> Report | None:
     from hopcast.progress import ProgressLine
 
     line = ProgressLine()

@@ -24,14 +24,14 @@ class Standing:
     """A run at one time: its rows so far."""
 
     simulated_s: float
-    """How far the run is [s]."""
+    """Simulated time that the run has reached [s]."""
     events: int
     """Events so far."""
     tables: dict[str, pyarrow.Table]
-    """All rows so far by table, `messages` and `matrix_periods` among them; at the end all tables of the report.
+    """Rows so far of `messages`, `matrix_periods` and `router_matrix_periods`; at the end all of the report.
 
-    Rows of matrices with the same period, source and destination add up, also where periods overlap. `messages`
-    holds an equal share of the messages so far: that in its column `share`.
+    Rows of matrices with the same period, source and destination add up, also where periods overlap.
+    `messages` holds an equal share of the messages so far: that in its column `share`.
     """
     ended: str | None
     """None while the run goes on; "finished" when its report is there, "killed" if it has left none."""
@@ -57,14 +57,17 @@ def follow(directory: str | os.PathLike, *, wait_s: float = 10.0) -> Iterator[St
     while state is not None:
         # Asked before the parts are read: what a run wrote before it was killed is there.
         alive = parts.is_alive(state)
-        if _read_new(folder, seen) or not alive:
+        is_new = _read_new(folder, seen)
+        if alive and parts.state(folder) is None:
+            break  # its report has come, and parts may have been gone already
+        if is_new or not alive:
             ended = None if alive else "killed"
             yield Standing(state["simulated_s"], state["events"], _together(seen), ended)
             if not alive:
                 return
         time.sleep(_LOOK_EVERY_S)
         state = parts.state(folder)
-    report = store.read(folder)
+    report = _report(folder, wait_s)
     summary = report.summary
     yield Standing(summary["makespan_s"], summary["events"], dict(report.tables), "finished")
 
@@ -82,8 +85,16 @@ def _first(folder: Path, wait_s: float) -> dict | None:
     return state
 
 
+def _report(folder: Path, wait_s: float) -> store.Result:
+    """Report of a run that has ended, which is put into its place at this moment."""
+    until = time.monotonic() + wait_s
+    while not (folder / "report.json").is_file() and time.monotonic() < until:
+        time.sleep(_LOOK_EVERY_S)
+    return store.read(folder)
+
+
 def _read_new(folder: Path, seen: dict[Path, pyarrow.Table]) -> bool:
-    """Reads parts that are new, and forgets those of a run that has begun again; says whether anything changed."""
+    """Reads new parts, and forgets those of a run that has begun again; says whether anything changed."""
     from pyarrow import parquet
 
     there = sorted((folder / parts.FOLDER).glob("*/[0-9]*.parquet"))

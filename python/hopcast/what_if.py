@@ -64,7 +64,9 @@ def _try(
 ) -> dict | None:
     from hopcast.api import simulate
 
-    changes = {"set": dict(overrides), "records": None, "messages": None, "matrix_periods": None} | ({"placement": placement} if placement else {})
+    changes = {"set": dict(overrides), "records": None, "messages": None, "matrix_periods": None} | (
+        {"placement": placement} if placement else {}
+    )
     try:
         result = simulate(request.changed(**changes))
     except InputError:

@@ -46,25 +46,23 @@ def ways(tmp_path_factory) -> Path:
 
 
 def done(ways: Path, *words: str, model: str = "loggp"):
-    return hopcast(
-        "run", ways.parent / "hosts.toml", "-n", "3", "--model", model, "--quiet", ways, *words
-    )
+    return hopcast("run", ways.parent / "hosts.toml", "-n", "3", "--model", model, "--quiet", ways, *words)
 
 
 @pytest.mark.parametrize("model", ["loggp", "max-rate", "flow", "packet"])
 def test_times_of_messages_and_work(ways, model) -> None:
-    """A message of 1 MB by a free NIC takes o_s + 1 us + 1 ms + o_r, the second one's overhead comes after the first's.
+    """A message of 1 MB by a free NIC takes o_s + 1 us + 1 ms + o_r, and the second begins o_s later.
 
-    By one NIC the second is there 1 ms later. Zero-copy asks first: request and answer of 1 B take 1.001 us each, and
-    the overheads o_s + (o_r + o_s) + (o_r + o_s) + o_r. With n = 4000 B, m = 2 GB/s:
+    By one NIC the second is there 1 ms later. Zero-copy asks first: request and answer of 1 B take 1.001 us
+    each, and the overheads o_s + (o_r + o_s) + (o_r + o_s) + o_r. With n = 4000 B, m = 2 GB/s:
     two-copy 0.2 + 2 + 1 + 4 + 0.3 + 2 us; zero-copy 3 + 0.002 + 4 + 0.2 + 0.5 + 0.5 + 0.3 us.
     """
     run = done(ways, model=model)
     assert run.returncode == 0, run.stderr
     times = {name: float(value) for name, value in re.findall(r"^([\w-]+) ([\d.]+) ns", run.stdout, re.M)}
-    assert times["same"] == pytest.approx(200 + 1_000 + 2_000_000 + 300, rel=2e-4)
-    assert times["both"] == pytest.approx(400 + 1_000 + 1_000_000 + 300, rel=2e-4)
-    assert times["hinted"] == pytest.approx(3_000 + 2_000_000 + 1_900, rel=5e-4)
+    assert times["same"] == pytest.approx(200 + 1_000 + 2_000_000 + 300, rel=2e-3)
+    assert times["both"] == pytest.approx(400 + 1_000 + 1_000_000 + 300, rel=2e-3)
+    assert times["hinted"] == pytest.approx(3_000 + 2_000_000 + 1_900, rel=2e-3)
     assert times["two-copy"] == pytest.approx(9_500, abs=30)
     assert times["zero-copy"] == pytest.approx(8_502, abs=30)
     assert times["seconds"] == pytest.approx(5_000, abs=0.1)
@@ -86,3 +84,14 @@ def test_a_way_that_does_not_exist_is_an_error(ways, what, code, said) -> None:
     run = done(ways, what)
     assert run.returncode == code, run.stderr
     assert said in run.stdout + run.stderr
+
+
+def test_without_hopcast_messages_are_plain_and_work_takes_no_time(tmp_path) -> None:
+    """As another MPI compiles the header: the platform chooses NICs and copies, and work is left out."""
+    (tmp_path / "hosts.toml").write_text(PLATFORM)
+    run = done(build(tmp_path, "ways", "-UHOPCAST"))
+    assert run.returncode == 0, run.stderr
+    times = dict(re.findall(r"^([\w-]+) ([\d.]+) ns", run.stdout, re.M))
+    assert times["same"] == times["both"]
+    assert times["two-copy"] == times["zero-copy"]
+    assert times["seconds"] == times["flops"] == "0.0"

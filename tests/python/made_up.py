@@ -75,6 +75,8 @@ def result(
         "links_over_time": _over_time(draw, links),
         "matrix": _matrix(ranks),
         "message_latency": _latency(draw),
+        "messages": _each_message(draw, ranks),
+        "matrix_periods": _matrix_periods(ranks),
         "call_records": _records(min(ranks, 16)),
         "message_records": _messages(min(ranks, 16)),
         **_statistics(draw, links),
@@ -113,6 +115,7 @@ def result(
         **_measures(ranks, messages),
         "made_by": made_by(),
         "statistics": _short_of_statistics(links),
+        "kept_messages": {"messages": 2_000, "kept": 500, "share": 0.25},
         "faults": _FAILED,
         **_ENERGY,
         "failure": failure,
@@ -147,6 +150,8 @@ def _measures(ranks: int, messages: int) -> dict:
             "hosts": 1,
             "messages": 10,
             "bytes": 40_960,
+            "messages_share": 0.01,
+            "bytes_share": 0.02,
             "busiest": [{"host": 0, "messages": 10, "bytes": 40_960}],
         },
         "collectives": [
@@ -427,6 +432,46 @@ def _records(ranks: int) -> pyarrow.Table:
     sizes = numpy.full(rank.size, 512)
     columns = {"rank": rank, "call": calls, "begin_s": begin, "end_s": begin + 0.004, "bytes": sizes}
     return pyarrow.table(columns)
+
+
+def _each_message(draw, ranks: int) -> pyarrow.Table:
+    """A quarter of 2,000 messages from each rank to the next."""
+    number, rows = numpy.arange(500), 500
+    latency, received = draw.lognormal(-11, 1, rows), numpy.sort(draw.uniform(0.1, 1, rows))
+    return pyarrow.table(
+        {
+            "source": number % ranks,
+            "destination": (number + 1) % ranks,
+            "number": number,
+            "bytes": numpy.full(rows, 512),
+            "sent_s": received - latency,
+            "received_s": received,
+            "latency_s": latency,
+            "collective": numpy.zeros(rows, int),
+            "sample": draw.uniform(0, 0.25, rows),
+            "share": numpy.full(rows, 0.25),
+        }
+    )
+
+
+def _matrix_periods(ranks: int) -> pyarrow.Table:
+    """Each rank to the next, in ten periods."""
+    bins = min(ranks, 64)
+    per_bin = -(-ranks // bins)
+    first = numpy.arange(-(-ranks // per_bin)) * per_bin
+    source, begin = numpy.tile(first, 10), numpy.repeat(numpy.arange(10) * 0.1, first.size)
+    amount = numpy.full(source.size, 100)
+    return pyarrow.table(
+        {
+            "begin_s": begin,
+            "end_s": begin + 0.1,
+            "source": source,
+            "destination": (source + per_bin) % (per_bin * first.size),
+            "ranks_per_bin": numpy.full(source.size, per_bin),
+            "messages": amount,
+            "bytes": amount * 512,
+        }
+    )
 
 
 def _messages(ranks: int) -> pyarrow.Table:

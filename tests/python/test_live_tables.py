@@ -1,4 +1,4 @@
-"""Tables that are written while a run goes on: a reader beside it, what a killed run leaves, and the report."""
+"""Tables that are written while a run goes on: a reader beside it, and what a killed run leaves."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_reader_sees_rows_before_the_end(tmp_path) -> None:
     out = tmp_path / "out"
     with started(out) as run:
         seen = list(hopcast.follow(out, wait_s=60))
-        said, errors = run.communicate()
+        _, errors = run.communicate()
     assert run.returncode == 0, errors
     assert not errors
     *before, last = seen
@@ -96,7 +96,7 @@ def test_a_killed_run_leaves_valid_parts(tmp_path, threads) -> None:
     # The next run may have the directory.
     hopcast.run("hopper", "alltoall", 4, out=str(out), messages=10)
     assert not (out / parts.FOLDER).exists()
-    assert list(hopcast.follow(out))[0].ended == "finished"
+    assert next(hopcast.follow(out)).ended == "finished"
 
 
 def test_processes_write_parts_of_their_own(tmp_path) -> None:
@@ -171,7 +171,9 @@ def test_the_process_of_a_run_is_known_to_be_gone(tmp_path) -> None:
 
 
 def test_pictures_of_messages_and_matrices(tmp_path) -> None:
-    report = hopcast.run("hopper", "halo3d", 64, messages=100, matrix_periods=5_000, out=str(tmp_path / "out"))
+    report = hopcast.run(
+        "hopper", "halo3d", 64, messages=100, matrix_periods=5_000, out=str(tmp_path / "out")
+    )
     page = (tmp_path / "out" / "report.html").read_text()
     kept = report.kept_messages
     assert kept["share"] < 1

@@ -132,11 +132,14 @@ def test_traffic_within_a_node_is_counted(machine) -> None:
         "hosts": 1,
         "messages": 12,
         "bytes": 12_000,
+        "messages_share": 1.0,
+        "bytes_share": 1.0,
         "busiest": [{"host": 0, "messages": 12, "bytes": 12_000}],
     }
     # On two hosts each rank has one neighbour in memory.
     report = hopcast.run(plain, "alltoall", ranks=4, ppn=2, kwargs={"bytes": "1000B"}, threads=2)
     assert (report.node_memory["hosts"], report.node_memory["messages"]) == (2, 4)
+    assert report.node_memory["messages_share"] == report.node_memory["bytes_share"] == 4 / 12
     assert _rows(report.table("node_memory"), "host", "messages", "bytes") == [(0, 2, 2000), (1, 2, 2000)]
 
 

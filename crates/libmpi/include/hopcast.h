@@ -52,17 +52,41 @@ int hopcast_sampled(void);
 
 #include <stdlib.h>
 
-#define hopcast_send(buffer, count, datatype, to, tag, comm, source_nic, destination_nic, copies) \
-    ((void)(source_nic), (void)(destination_nic), (void)(copies),                                 \
-     MPI_Send(buffer, count, datatype, to, tag, comm))
-#define hopcast_isend(buffer, count, datatype, to, tag, comm, request, source_nic, destination_nic, copies) \
-    ((void)(source_nic), (void)(destination_nic), (void)(copies),                                           \
-     MPI_Isend(buffer, count, datatype, to, tag, comm, request))
-#define hopcast_compute(seconds) ((void)(seconds), MPI_SUCCESS)
-#define hopcast_compute_flops(flops, bytes) ((void)(flops), (void)(bytes), MPI_SUCCESS)
-#define hopcast_malloc_partial(bytes, ranges, count) ((void)(ranges), (void)(count), malloc(bytes))
-#define hopcast_sample(file, line, of_all_ranks, most, error) ((void)(most), (void)(error), 1)
-#define hopcast_sampled() 0
+static inline int hopcast_send(const void *buffer, int count, MPI_Datatype datatype, int to, int tag, MPI_Comm comm,
+                               int source_nic, int destination_nic, int copies) {
+    (void)source_nic, (void)destination_nic, (void)copies;
+    return MPI_Send((void *)buffer, count, datatype, to, tag, comm);
+}
+
+static inline int hopcast_isend(const void *buffer, int count, MPI_Datatype datatype, int to, int tag, MPI_Comm comm,
+                                MPI_Request *request, int source_nic, int destination_nic, int copies) {
+    (void)source_nic, (void)destination_nic, (void)copies;
+    return MPI_Isend((void *)buffer, count, datatype, to, tag, comm, request);
+}
+
+static inline int hopcast_compute(double seconds) {
+    (void)seconds;
+    return MPI_SUCCESS;
+}
+
+static inline int hopcast_compute_flops(double flops, double bytes) {
+    (void)flops, (void)bytes;
+    return MPI_SUCCESS;
+}
+
+static inline void *hopcast_malloc_partial(size_t bytes, const size_t *ranges, int count) {
+    (void)ranges, (void)count;
+    return malloc(bytes);
+}
+
+static inline int hopcast_sample(const char *file, int line, int of_all_ranks, int most, double error) {
+    (void)file, (void)line, (void)of_all_ranks, (void)most, (void)error;
+    return 1;
+}
+
+static inline int hopcast_sampled(void) {
+    return 0;
+}
 
 #endif
 

@@ -9,6 +9,7 @@ mod payloads;
 mod peers;
 mod run;
 mod source;
+mod tables;
 
 use pyo3::prelude::*;
 

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use sim::Progress;
 use sim::observe::{Given, LiveRows, Pace};
 
-use crate::run::columns;
+use crate::tables::columns;
 
 /// Function that is called with `(simulated time [s], events, restarts, [(table, columns)])`.
 pub struct Follower {

@@ -59,8 +59,7 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
     #[expect(clippy::disallowed_methods, reason = "the time to build is part of the report")]
     let started = Instant::now();
     let phases = RefCell::new(Phases::start(request.profile_simulator == Some(true), "set-up"));
-    let overrides = overrides(request)?;
-    let seed = request.seed();
+    let (overrides, seed) = (overrides(request)?, request.seed());
     let until = Until(stop_at(request)?);
     let platform = config::load_source(&request.platform, &overrides, &Disk::new("."))?;
     phases.borrow_mut().end("platform file");

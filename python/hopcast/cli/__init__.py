@@ -22,12 +22,12 @@ from hopcast.processes import is_silent
 _COMMANDS = {
     "run": ("hopcast.cli.run", "Predict how long a workload takes on a platform."),
     "rerun": ("hopcast.cli.rerun", "Run what made a report again, and compare the outcomes."),
-    "watch": ("hopcast.cli.watch", "Follow a run that goes on, by the rows that it writes."),
     "request": ("hopcast.cli.request", "Show the format of requests of runs."),
     "cc": ("hopcast.cli.compilers", "Compile an MPI program in C for 'hopcast run'."),
     "cxx": ("hopcast.cli.compilers", "Compile an MPI program in C++ for 'hopcast run'."),
     "fc": ("hopcast.cli.compilers", "Compile an MPI program in Fortran for 'hopcast run'."),
     "compare": ("hopcast.cli.compare", "Set two reports side by side."),
+    "watch": ("hopcast.cli.watch", "Follow a run that goes on, by the rows that it writes."),
     "list": ("hopcast.cli.listing", "List what hopcast knows: platforms, topologies, models, …"),
     "topology": ("hopcast.cli.topology", "Count, measure and draw a network."),
     "trace": ("hopcast.cli.trace", "Record a run of an MPI program; look into recorded runs."),

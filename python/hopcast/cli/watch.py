@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def command(directory: Path, wait_s: float) -> int:
     """Follow a run that goes on and writes its report into DIRECTORY.
 
-    Prints a line whenever there are new rows of the tables that --messages or --matrix-periods keeps, until the run
-    ends. The exit code is 2 if the run was killed: its rows until then stay in DIRECTORY/live.
+    Prints a line whenever there are new rows of the tables that --messages or --matrix-periods keeps,
+    until the run ends. The exit code is 2 if the run was killed: its rows until then stay in DIRECTORY/live.
     """
     from hopcast.live_tables import follow
 

@@ -206,6 +206,9 @@ def facts(summary: dict) -> list[tuple[str, str]]:
     if memory and memory["messages"]:
         hosts = f"on {units.things(memory['hosts'], 'host')}"
         sent = f"{units.count(memory['messages'])} messages, {units.size(memory['bytes'])}"
+        if "bytes_share" in memory:
+            shares = [units.percent(memory[name]) for name in ("messages_share", "bytes_share")]
+            sent += f" ({shares[0]} of all messages, {shares[1]} of their bytes)"
         lines.append(("Through node memory", f"{sent}, {hosts}"))
         levels = [
             f"{level['level']} {units.count(level['messages'])} messages, {units.size(level['bytes'])}"

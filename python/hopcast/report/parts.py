@@ -1,8 +1,8 @@
 """Parts of tables in a report's directory while its run goes on.
 
-`DIR/live/TABLE/PROCESS-NUMBER.parquet` are parts, one after the other for each process that runs; `DIR/live/run.json`
-says how far the run is. Each file is written under another name and renamed, so that it is whole from the moment at
-which it is seen. The finished report takes the place of all of them.
+`DIR/live/TABLE/PROCESS-NUMBER.parquet` are parts, one after the other for each process that runs;
+`DIR/live/run.json` says how far the run is. Each file is written under another name and renamed, so that it
+is whole from the moment at which it is seen. The finished report takes the place of all of them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Parts:
         return cls(directory, process)
 
     def begin(self) -> None:
-        """Removes what a run has left here that was killed. Other processes write nothing before the first has begun."""
+        """Removes the parts of a run that was killed. Other processes write nothing before this."""
         if self._process == 0:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -92,7 +92,7 @@ class Parts:
 
 
 def state(directory: Path) -> dict[str, Any] | None:
-    """How far the run is that writes parts into `directory`; None if there is none."""
+    """Progress of the run that writes parts into `directory`; None if there is none."""
     try:
         return json.loads((directory / FOLDER / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -173,9 +173,7 @@ def read(path: Path) -> Result:
         summary = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if parts.state(path) is not None:
-            raise InputError(
-                f"{path}: its run has not finished; 'hopcast watch {path}' follows it"
-            ) from None
+            raise InputError(f"{path}: its run has not finished; 'hopcast watch {path}' follows it") from None
         raise InputError(f"{path}: no report here (a report is a directory with a report.json)") from None
     except OSError as error:
         raise InputError(f"{file}: {reason(error)}") from error

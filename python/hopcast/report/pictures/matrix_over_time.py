@@ -66,6 +66,6 @@ def _finding(sent: numpy.ndarray, end: float) -> str:
     most = int(totals.argmax())
     begin = units.seconds(most * end / _SLICES, 3)
     return (
-        f"Each map is an eighth of the run, with sources down and destinations across. The most is sent in that from "
-        f"{begin}: {units.size(float(totals[most]))} of {units.size(float(totals.sum()))}."
+        f"Each map is an eighth of the run, with sources down and destinations across. The most is sent in "
+        f"that from {begin}: {units.size(float(totals[most]))} of {units.size(float(totals.sum()))}."
     )

@@ -15,7 +15,7 @@ _ACROSS, _UP = 240, 70
 
 
 def draw(result: Result) -> Picture | None:
-    """Numbers of messages by the time of their receipt and their latency, both in cells, the latter logarithmic."""
+    """Numbers of messages by time of receipt and by latency, the latter on a logarithmic scale."""
     import numpy
 
     table = result.tables.get("messages")
