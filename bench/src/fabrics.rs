@@ -95,6 +95,8 @@ pub fn nsim_packets() -> PacketOptions {
         switching: Switching::VirtualCutThrough,
         arbitration: Arbitration::RoundRobin,
         pipeline: Duration::from_ns(94),
+        crossbar: None,
+        output_buffer: None,
     }
 }
 
