@@ -20,6 +20,7 @@ use crate::topology::LinkId;
 
 impl Packet {
     /// The output `link`, which has buffers, lets a packet cross to them and sends one from them.
+    #[inline(never)]
     pub(super) fn allocate_crossing(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
         if let Some(input) = self.switch.choose_crossing(now, link, &self.packets, &self.messages) {
             self.cross(now, link, input, queue);
@@ -47,6 +48,7 @@ impl Packet {
     }
 
     /// The first packet in the output buffer of `channel` leaves over `link`.
+    #[inline(never)]
     fn depart(&mut self, now: Time, link: LinkId, channel: ChannelIndex, queue: &mut Queue) {
         let packet = self.switch.take_stored(channel, &mut self.packets);
         if self.switch.marks_packets() {

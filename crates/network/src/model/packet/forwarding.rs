@@ -172,7 +172,7 @@ impl Packet {
     }
 
     /// Time at which the tail of `packet` leaves over `link`, if it comes quickly enough.
-    #[inline]
+    #[inline(always)]
     pub(super) fn end_of(&self, now: Time, link: LinkId, packet: PacketIndex) -> Time {
         let kind = self.switch.kind(link);
         let state = &self.packets[packet];
@@ -191,7 +191,7 @@ impl Packet {
     }
 
     /// Sends `packet` of `source` over `link` in `span`, on the channel that it wants.
-    #[inline]
+    #[inline(always)]
     pub(super) fn transmit(
         &mut self,
         link: LinkId,
@@ -252,7 +252,7 @@ impl Packet {
     }
 
     /// The start of the link of `channel` will hear of `credit` at `at`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_credit(
         &mut self,
         now: Time,

@@ -82,7 +82,7 @@ impl Switch {
 
     /// The best of the requests for `link` for which nothing is in the way at their own end, and which `may_go`; then it is
     /// granted.
-    #[inline]
+    #[inline(always)]
     pub(super) fn choose(
         &mut self,
         now: Time,
@@ -114,7 +114,7 @@ impl Switch {
 
     /// True if the buffer at the end of channel `wants` has room for `size` bytes. Else notes that, and when it will have,
     /// if that is known, in `next_credit`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_credit(
         &mut self,
         now: Time,
@@ -140,7 +140,7 @@ impl Switch {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn look(&self, now: Time, requester: Requester, packets: &Packets) -> Look {
         match self.channels.get(requester.0 as usize) {
             Some(channel) => {

@@ -30,7 +30,7 @@ pub(super) struct OutputBuffers {
     origins: Vec<Origin>,
 }
 
-/// What the buffers of an output share.
+/// State that the buffers of an output share.
 #[derive(Debug, Clone, Copy)]
 struct OutputPort {
     /// Time at which the crossbar's line to it is idle.

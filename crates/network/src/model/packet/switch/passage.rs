@@ -58,7 +58,7 @@ impl Switch {
     }
 
     /// Time that a packet of `size` needs to cross from a link of kind `come` to `link`, if it comes quickly enough.
-    #[inline]
+    #[inline(always)]
     pub(super) fn crossing_time(&self, come: &LinkKind, link: LinkId, size: WireSize) -> Duration {
         match self.crossbar {
             None => come.transfer(size).min(self.kind(link).transfer(size)),
@@ -67,7 +67,7 @@ impl Switch {
     }
 
     /// The crossbar's line of `link` is busy until `end`: the link, if somebody there waits to hear of it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn hold_line(&mut self, link: LinkId, end: Time) -> Option<LinkId> {
         let channels = self.channel_count.range(link);
         let waits = self.channels[channels].iter().any(|channel| !channel.is_empty());
@@ -115,7 +115,7 @@ impl Switch {
     }
 
     /// Resource that a packet of `size` bytes waited for which asked for channel `wants` of `link`, and which that sends now.
-    #[inline]
+    #[inline(always)]
     pub fn turn_at(&mut self, now: Time, link: LinkId, wants: ChannelIndex, size: WireSize) -> Resource {
         let channel = &mut self.channels[wants.at()];
         let lacked = std::mem::take(&mut channel.lacks);
@@ -208,7 +208,7 @@ impl Switch {
 /// Adds to the waits of `packet`, the first of its queue until now, which goes on by a link of `resource`: until the packet
 /// before it had left at `left_at` it waited for what that is `held_by`, and since then for its `turn`. Gives what it waited
 /// for.
-#[inline]
+#[inline(always)]
 pub(super) fn wait_in_turn(
     packet: &mut InTransit,
     now: Time,

@@ -7,6 +7,10 @@
 //!           for room in the buffer behind    what the last packet that has left it waited for; else the link
 //! ```
 //!
+//! Where outputs have buffers, a packet waits twice at a router: to cross, behind others and for the crossbar or for room at
+//! its output, and there, behind others that have crossed and for the link or for room behind it. A wait for room at the
+//! output is for what the last packet that was sent from there waited for.
+//!
 //! A packet waits for room if its link has been idle since the last packet that it sent, though packets asked for it, because
 //! the buffer behind it was full; or if it takes the last of that room: a faster link would not help then. The cause travels with the credits: each names what the
 //! packet waited for that left the buffer, be it a link or room in the next buffer. So a wait at
