@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=1, help="so many times the iterations [1]")
     add_options(parser)
     options = parser.parse_args()
-    print(f"{'case':28} {'other, s':>9} {'here, s':>9} {'change':>8} {'other, 1/s':>11} {'here, 1/s':>11}")
+    print(f"{'case':32} {'other, s':>9} {'here, s':>9} {'change':>8} {'other, 1/s':>11} {'here, 1/s':>11}")
     for name in options.name or CASES:
         _, arguments, iterations, quick = CASES[name]
         line = f"{arguments} --iterations {options.times * (quick if options.quick else iterations)}"
@@ -49,7 +49,7 @@ def main() -> None:
         (other, sent_other), (here, sent_here) = map(min, zip(*runs, strict=True))
         change = 100 * (here / other - 1)
         rates = f"{sent_other / other:11,.0f} {sent_here / here:11,.0f}"
-        print(f"{name:28} {other:9.2f} {here:9.2f} {change:+7.1f}% {rates}", flush=True)
+        print(f"{name:32} {other:9.2f} {here:9.2f} {change:+7.1f}% {rates}", flush=True)
 
 
 if __name__ == "__main__":

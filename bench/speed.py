@@ -73,6 +73,53 @@ CASES = {
         100,
         20,
     ),
+    # A tree with three hosts for each way up, and one whose processes are slower than its links: each message shares
+    # the same few limits with hundreds of others.
+    "flow-alltoall-512-tapered": (
+        "no slower than packet-alltoall-512-tapered",
+        "mustang --ppn 1 -n 512 --model flow alltoall --bytes 2KiB",
+        1,
+        1,
+    ),
+    "packet-alltoall-512-tapered": (
+        "compare with flow-alltoall-512-tapered",
+        "mustang --ppn 1 -n 512 --model packet alltoall --bytes 2KiB",
+        1,
+        1,
+    ),
+    "flow-alltoall-512-narrow-hosts": (
+        "no slower than packet-alltoall-512-narrow-hosts",
+        "fat-tree --ppn 1 -n 512 --model flow alltoall --bytes 2KiB",
+        1,
+        1,
+    ),
+    "packet-alltoall-512-narrow-hosts": (
+        "compare with flow-alltoall-512-narrow-hosts",
+        "fat-tree --ppn 1 -n 512 --model packet alltoall --bytes 2KiB",
+        1,
+        1,
+    ),
+    # One link with a thousand flows.
+    "flow-incast-1024": (
+        "200,000 messages/s",
+        "mustang --ppn 1 -n 1024 --model flow incast --bytes 64KiB",
+        20,
+        5,
+    ),
+    # Two hosts of 158,976: costs what moves, not what exists.
+    "flow-pingpong-tofu": (
+        "as quick as on two hosts, in under 200 MB",
+        "tofu --ppn 1 -n 2 --model flow pingpong --bytes 64KiB",
+        10,
+        2,
+    ),
+    # Hours of simulated time with little in them.
+    "flow-halo3d-hours": (
+        "as quick as without the computing",
+        "mustang --ppn 1 -n 1000 --model flow halo3d --bytes 7kB --compute 1000s",
+        10,
+        2,
+    ),
     "packet-alltoall-64-16KiB": (
         "compare with another build",
         "nsim-torus --set topology.sizes=[4,4,4] -n 64 --model packet alltoall --bytes 16KiB",
@@ -111,7 +158,7 @@ def main() -> None:
     add_options(parser)
     options = parser.parse_args()
     print(subprocess.run([*HOPCAST, "--version"], capture_output=True, text=True, check=True).stdout.strip())
-    print(f"{'case':28} {'messages/s':>12} {'events/s':>12} {'B/rank':>8} {'wall s':>8}  target")
+    print(f"{'case':32} {'messages/s':>12} {'events/s':>12} {'B/rank':>8} {'wall s':>8}  target")
     for name in options.name or CASES:
         target, arguments, iterations, quick = CASES[name]
         report = run(arguments, quick if options.quick else iterations)
@@ -119,7 +166,7 @@ def main() -> None:
         events = report["events"] / report["wall_s"]
         memory = report["peak_rss_B"] / report["ranks"]
         print(
-            f"{name:28} {rate:12,.0f} {events:12,.0f} {memory:8,.0f} {report['wall_s']:8.2f}  {target}",
+            f"{name:32} {rate:12,.0f} {events:12,.0f} {memory:8,.0f} {report['wall_s']:8.2f}  {target}",
             flush=True,
         )
 

@@ -1,4 +1,7 @@
 //! The links that flows share: those of the fabric, and behind them the parts of hosts.
+//!
+//! Each has a number, as everywhere, and one that crosses a path for the first time gets a place: tables are by place, so
+//! that links on which nothing ever moves take no memory, and those that are used lie together.
 
 use std::ops::Range;
 
@@ -6,6 +9,7 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 
 use super::classes::{Classes, UNIFORM, UNLIMITED};
 use super::host_links::{HostLinks, changes};
+use super::streams::NONE;
 use crate::interface::Report;
 use crate::memory::SharedMemory;
 use crate::message::Endpoint;
@@ -39,6 +43,8 @@ pub(super) struct Link {
     pub fresh: u32,
     /// Changes of rates since it was looked at whether it need be tracked.
     pub touched: u32,
+    /// Its number among all that there are.
+    pub id: u32,
     pub class: u16,
     /// Is its use bounded, not tracked? See `bounds.rs`.
     pub is_bounded: bool,
@@ -102,7 +108,19 @@ struct Carried {
     since: Time,
 }
 
-/// All links, numbered: the fabric's, then the hosts' parts as far as they can be a limit.
+/// Links inside hosts of one sort.
+#[derive(Debug, Clone, Copy)]
+struct Inside {
+    first: u32,
+    capacity: u64,
+    class: u16,
+}
+
+/// Number of links on a page of places.
+const PAGE: u32 = 1 << 10;
+
+/// All links, numbered: the fabric's, then the hosts' parts as far as they can be a limit. Those that have a place are
+/// meant below where no number is spoken of.
 pub(super) struct Links {
     pub all: Vec<Link>,
     /// The bundles on each, those that it holds back first; of bounded links the streams. In no other order that
@@ -110,19 +128,31 @@ pub(super) struct Links {
     pub entries: Vec<Vec<Entry>>,
     /// Capacity of each, in rate steps of flows of weight one.
     pub capacities: Vec<u64>,
+    /// First [`Link::patience`] of each.
+    pub patience: u8,
     clocks: Vec<Clock>,
     carried: Vec<Carried>,
-    /// Links of the fabric that have flows, or have had some since the last report of changes.
+    /// Places by number, in pages that are there once one of their links has a place.
+    places: Vec<Option<Box<[u32; PAGE as usize]>>>,
+    /// Number of links of the fabric.
+    fabric: u32,
+    /// Links of the fabric that have flows, or have had some since the last report of changes; by number.
     moved: MovedLinks,
     /// Bytes that flows on each have moved, while a report of changes counts them; else none.
     under_way: Vec<Bytes>,
     processes: u32,
     nics: u32,
-    /// First numbers of: the processes' ways out, their ways in, their copies, the memories of hosts.
-    out: Option<u32>,
-    into: Option<u32>,
-    copy: Option<u32>,
-    memory: Option<u32>,
+    /// Rates of the links of hosts, and their classes.
+    nic_classes: Vec<(Rate, u16)>,
+    /// The processes' ways out, their ways in, their copies, the memories of hosts.
+    out: Option<Inside>,
+    into: Option<Inside>,
+    copy: Option<Inside>,
+    memory: Option<Inside>,
+    /// Capacity and class of each memory of a host.
+    memories: Vec<(u64, u16)>,
+    /// First number behind all.
+    end: u32,
     /// Classes of the ways out by number of active processes, where they change; and those numbers.
     out_classes: Vec<u16>,
     active: Vec<u16>,
@@ -130,57 +160,49 @@ pub(super) struct Links {
 
 impl Links {
     pub fn new(alone: &Alone, classes: &mut Classes) -> Links {
-        let topology = &*alone.fabric.topology;
-        let processes = u32::from(alone.hosts.processes.max(1));
+        let fabric = alone.fabric.topology.links();
         let mut links = Links {
-            all: Vec::with_capacity(topology.links() as usize),
+            all: Vec::new(),
             entries: Vec::new(),
             capacities: Vec::new(),
+            patience: PATIENCE,
             clocks: Vec::new(),
-            carried: Vec::with_capacity(topology.links() as usize),
-            moved: MovedLinks::new(topology.links() as usize),
-            under_way: vec![Bytes(0); topology.links() as usize],
-            processes,
+            carried: Vec::new(),
+            places: Vec::new(),
+            fabric,
+            moved: MovedLinks::new(fabric as usize),
+            under_way: Vec::new(),
+            processes: u32::from(alone.hosts.processes.max(1)),
             nics: alone.hosts.nics.count.into(),
+            nic_classes: Vec::new(),
             out: None,
             into: None,
             copy: None,
             memory: None,
+            memories: Vec::new(),
+            end: fabric,
             out_classes: Vec::new(),
             active: Vec::new(),
         };
-        let widest = links.add_fabric(alone, classes);
+        let widest = links.add_nics(alone, classes);
         links.add_paths(alone, classes, widest);
         links.add_memory(alone, classes, widest);
-        links.entries.resize(links.all.len(), Vec::new());
-        links.clocks.resize(links.all.len(), Clock::default());
+        links.places.resize_with(links.end.div_ceil(PAGE) as usize, || None);
         links
     }
 
-    /// The fabric's links; those of hosts are one with their NICs, which the same flows pass. Gives
-    /// the widest link of a host.
-    fn add_fabric(&mut self, alone: &Alone, classes: &mut Classes) -> Rate {
+    /// Classes of the links of hosts, which are one with their NICs: the same flows pass them. Gives the widest.
+    fn add_nics(&mut self, alone: &Alone, classes: &mut Classes) -> Rate {
         let topology = &*alone.fabric.topology;
-        let mut nics: Vec<(Rate, u16)> = Vec::new();
-        let mut widest = Rate(0);
-        for id in 0..topology.links() {
-            let link = topology.link(LinkId(id));
-            let rate = Rate::of(alone.payload_bandwidth(link.bandwidth));
-            let mut class = UNIFORM;
-            if !link.is_between_routers() {
-                widest = widest.max(rate);
-                let known = nics.iter().find(|(known, _)| *known == rate).map(|(_, class)| *class);
-                class = known.unwrap_or_else(|| {
-                    let class = nic_class(alone, classes, rate);
-                    nics.push((rate, class));
-                    class
-                });
+        let hosts = || (0..topology.hosts()).map(HostId);
+        let ups = hosts().map(|host| topology.up(host));
+        for id in ups.chain(hosts().map(|host| topology.down(host))) {
+            let rate = Rate::of(alone.payload_bandwidth(topology.link(id).bandwidth));
+            if !self.nic_classes.iter().any(|(known, _)| *known == rate) {
+                self.nic_classes.push((rate, nic_class(alone, classes, rate)));
             }
-            let capacity = if class == UNIFORM { rate.0.min(UNLIMITED) } else { classes.capacity(class) };
-            self.add(capacity, class);
-            self.carried.push(Carried { latency: link.latency, ..Carried::default() });
         }
-        widest
+        self.nic_classes.iter().map(|(rate, _)| *rate).max().unwrap_or(Rate(0))
     }
 
     /// The processes' own paths to and from the NICs, unless the NIC is always narrower.
@@ -220,27 +242,75 @@ impl Links {
             self.copy = Some(self.add_hosts(hosts * each.copies, capacity, class));
         }
         if each.memories > 0 {
-            let mut one_host = Vec::with_capacity(each.memories as usize);
             for kind in alone.hosts.memory.shared() {
                 let own: Vec<Rate> = (0..totals.len()).map(|regime| at(regime, &kind)).collect();
-                one_host.extend(std::iter::repeat_n(by_regime(&own, classes), kind.groups as usize));
+                self.memories.extend(std::iter::repeat_n(by_regime(&own, classes), kind.groups as usize));
             }
-            self.memory = Some(self.all.len() as u32);
-            for _ in 0..hosts {
-                one_host.iter().for_each(|(capacity, class)| self.add(*capacity, *class));
-            }
+            let (capacity, class) = self.memories[0];
+            self.memory = Some(self.add_hosts(hosts * self.memories.len() as u32, capacity, class));
         }
     }
 
-    fn add_hosts(&mut self, count: u32, capacity: u64, class: u16) -> u32 {
-        let first = self.all.len() as u32;
-        (0..count).for_each(|_| self.add(capacity, class));
-        first
+    fn add_hosts(&mut self, count: u32, capacity: u64, class: u16) -> Inside {
+        let first = self.end;
+        self.end = first.checked_add(count).expect("all links can be numbered");
+        Inside { first, capacity, class }
     }
 
-    fn add(&mut self, capacity: u64, class: u16) {
-        self.all.push(Link { spare: capacity as i64, class, patience: PATIENCE, ..Link::default() });
+    /// The place of the link with a number; it gets one if it has none.
+    pub fn place(&mut self, id: LinkId, alone: &Alone, classes: &Classes) -> u32 {
+        let page = self.places[(id.0 / PAGE) as usize].get_or_insert_with(|| Box::new([NONE; PAGE as usize]));
+        let place = &mut page[(id.0 % PAGE) as usize];
+        if *place == NONE {
+            *place = self.all.len() as u32;
+            self.add(id, alone, classes);
+        }
+        self.find(id).expect("it has a place now")
+    }
+
+    /// The place of the link with a number, if it has one.
+    fn find(&self, id: LinkId) -> Option<u32> {
+        let page = self.places[(id.0 / PAGE) as usize].as_ref()?;
+        Some(page[(id.0 % PAGE) as usize]).filter(|place| *place != NONE)
+    }
+
+    /// Capacity and class of link `id`, which is inside a host.
+    fn inside(&self, id: LinkId, classes: &Classes) -> (u64, u16) {
+        let sorts = [self.memory, self.copy, self.into, self.out].into_iter().flatten();
+        let before = sorts.filter(|inside| inside.first <= id.0);
+        let inside = before.max_by_key(|inside| inside.first).expect("a link is of some sort");
+        let number = id.0 - inside.first;
+        if self.memory.is_some_and(|memory| memory.first == inside.first) {
+            return self.memories[number as usize % self.memories.len()];
+        }
+        if self.out.is_some_and(|out| out.first == inside.first) && !self.active.is_empty() {
+            let class = self.out_class(number / self.processes);
+            return (classes.capacity(class), class);
+        }
+        (inside.capacity, inside.class)
+    }
+
+    /// Gives link `id` the next place.
+    fn add(&mut self, id: LinkId, alone: &Alone, classes: &Classes) {
+        let mut carried = Carried::default();
+        let (capacity, class) = if id.0 < self.fabric {
+            let link = alone.fabric.topology.link(id);
+            carried.latency = link.latency;
+            let rate = Rate::of(alone.payload_bandwidth(link.bandwidth));
+            let nic = self.nic_classes.iter().find(|(known, _)| *known == rate);
+            let class = nic.filter(|_| !link.is_between_routers()).map_or(UNIFORM, |(_, class)| *class);
+            (if class == UNIFORM { rate.0.min(UNLIMITED) } else { classes.capacity(class) }, class)
+        } else {
+            self.inside(id, classes)
+        };
+        let link =
+            Link { spare: capacity as i64, id: id.0, class, patience: self.patience, ..Link::default() };
+        self.all.push(link);
+        self.entries.push(Vec::new());
         self.capacities.push(capacity);
+        self.clocks.push(Clock::default());
+        self.carried.push(carried);
+        self.under_way.push(Bytes(0));
     }
 }
 
@@ -248,8 +318,8 @@ impl Links {
     /// The links of a copy by `from` in `memory` among those of all hosts.
     pub fn memory_path(&self, from: Endpoint, memory: u32, path: &mut Vec<LinkId>) {
         let process = from.host.0 * self.processes + u32::from(from.process);
-        path.extend(self.copy.map(|first| LinkId(first + process)));
-        path.extend(self.memory.map(|first| LinkId(first + memory)));
+        path.extend(self.copy.map(|copy| LinkId(copy.first + process)));
+        path.extend(self.memory.map(|first| LinkId(first.first + memory)));
     }
 
     /// The place of a NIC among all.
@@ -259,12 +329,12 @@ impl Links {
 
     /// The way out of a process to a NIC of its host, if it can be a limit.
     pub fn way_out(&self, from: Endpoint, nic: u8) -> Option<LinkId> {
-        self.out.map(|first| LinkId(first + self.process_at(from, nic)))
+        self.out.map(|out| LinkId(out.first + self.process_at(from, nic)))
     }
 
     /// The way from a NIC into a process, if it can be a limit.
     pub fn way_in(&self, to: Endpoint, nic: u8) -> Option<LinkId> {
-        self.into.map(|first| LinkId(first + self.process_at(to, nic)))
+        self.into.map(|into| LinkId(into.first + self.process_at(to, nic)))
     }
 
     /// Number of a process at a NIC of its host, among all processes at all NICs.
@@ -273,17 +343,24 @@ impl Links {
     }
 
     /// The latency of a link; those inside hosts have none.
-    pub fn latency(&self, link: LinkId) -> Duration {
-        self.carried.get(link.0 as usize).map_or(Duration::ZERO, |carried| carried.latency)
+    pub fn latency(&self, link: u32) -> Duration {
+        self.carried[link as usize].latency
+    }
+
+    /// True if a link is one of the fabric.
+    pub fn is_fabric(&self, link: u32) -> bool {
+        self.all[link as usize].id < self.fabric
     }
 
     /// A process has begun to send over `nic` (its way out was empty), or has ended. Where the rate of
-    /// each changes with their number, gives the range of links for which it does.
-    pub fn count_active(&mut self, nic: u32, begins: bool) -> Option<Range<u32>> {
-        let active = self.active.get_mut(nic as usize)?;
-        let first = self.out? + nic * self.processes;
+    /// each changes with their number, gives the links for which it does.
+    pub fn count_active(&mut self, nic: u32, begins: bool) -> Vec<u32> {
+        let (Some(active), Some(out)) = (self.active.get_mut(nic as usize), self.out) else {
+            return Vec::new();
+        };
+        let first = out.first + nic * self.processes;
         *active = if begins { *active + 1 } else { *active - 1 };
-        Some(first..first + self.processes)
+        (first..first + self.processes).filter_map(|id| self.find(LinkId(id))).collect()
     }
 
     /// The class of the ways out to `nic` as it is now.
@@ -329,39 +406,39 @@ impl Links {
     }
 
     /// A message of `bytes` on the wire has passed `link`.
-    pub fn carry(&mut self, link: LinkId, bytes: Bytes) {
-        if let Some(carried) = self.carried.get_mut(link.0 as usize) {
-            carried.bytes += bytes;
-            carried.messages += 1;
-        }
+    pub fn carry(&mut self, link: u32, bytes: Bytes) {
+        let carried = &mut self.carried[link as usize];
+        carried.bytes += bytes;
+        carried.messages += 1;
     }
 
     /// The first flow is on `link`.
-    pub fn begin(&mut self, now: Time, link: LinkId) {
-        if let Some(carried) = self.carried.get_mut(link.0 as usize) {
-            carried.since = now;
-            self.moved.note(link);
+    pub fn begin(&mut self, now: Time, link: u32) {
+        self.carried[link as usize].since = now;
+        let id = LinkId(self.all[link as usize].id);
+        if id.0 < self.fabric {
+            self.moved.note(id);
         }
     }
 
     /// The last flow has left `link`.
-    pub fn end(&mut self, now: Time, link: LinkId) {
-        if let Some(carried) = self.carried.get_mut(link.0 as usize) {
-            carried.busy += now.since(carried.since);
-        }
+    pub fn end(&mut self, now: Time, link: u32) {
+        let carried = &mut self.carried[link as usize];
+        carried.busy += now.since(carried.since);
     }
 
-    /// Reports all links of the fabric; `on_the_way` has what flows that are not done have moved.
-    pub fn report(&self, now: Time, on_the_way: &[Bytes], observer: &mut Report<'_>) {
-        for (at, bytes) in on_the_way.iter().enumerate() {
-            let link_use = self.use_of(now, LinkId(at as u32), *bytes);
+    /// Reports all links of the fabric; `on_the_way` gives what flows that are not done have moved over one.
+    pub fn report(&self, now: Time, on_the_way: impl Fn(u32) -> Bytes, observer: &mut Report<'_>) {
+        for id in (0..self.fabric).map(LinkId) {
+            let idle = LinkUse { link: id, bytes: Bytes(0), transfers: 0, busy: Duration::ZERO };
+            let link_use = self.find(id).map_or(idle, |at| self.use_of(now, at, on_the_way(at)));
             observer.record(now, &NetworkRecord::LinkUse(&link_use));
         }
     }
 
-    /// Links of the fabric that have flows, or have had some since the last report of changes.
-    pub fn moved(&self) -> impl Iterator<Item = LinkId> + '_ {
-        self.moved.all()
+    /// Links of the fabric that have flows, or have had some since the last report of changes, by number.
+    pub fn moved(&self) -> impl Iterator<Item = u32> + '_ {
+        self.moved.all().filter_map(|id| self.find(id))
     }
 
     /// Reports the links of the fabric that have flows, or have had some since the last such report. `under_way` has the
@@ -373,42 +450,39 @@ impl Links {
         under_way: &[(Bytes, Range<usize>)],
         observer: &mut Report<'_>,
     ) {
-        let fabric = self.fabric();
         for (bytes, range) in under_way {
-            for hop in hops[range.clone()].iter().filter(|hop| (**hop as usize) < fabric) {
-                self.under_way[*hop as usize] += *bytes;
-            }
+            hops[range.clone()].iter().for_each(|at| self.under_way[*at as usize] += *bytes);
         }
-        for link in self.moved.all() {
-            let bytes = std::mem::take(&mut self.under_way[link.0 as usize]);
-            let link_use = self.use_of(now, link, bytes);
+        for at in self.moved() {
+            let link_use = self.use_of(now, at, self.under_way[at as usize]);
             observer.record(now, &NetworkRecord::LinkUse(&link_use));
         }
-        let links = &self.all;
-        self.moved.keep(|link| links[link.0 as usize].load > 0);
+        for (_, range) in under_way {
+            hops[range.clone()].iter().for_each(|at| self.under_way[*at as usize] = Bytes(0));
+        }
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.keep(|id| self.find(id).is_some_and(|at| self.all[at as usize].load > 0));
+        self.moved = moved;
     }
 
     /// Use of a link of the fabric, whose flows have moved `on_the_way`.
-    fn use_of(&self, now: Time, link: LinkId, on_the_way: Bytes) -> LinkUse {
-        let carried = &self.carried[link.0 as usize];
-        let flows = u64::from(self.all[link.0 as usize].load);
+    fn use_of(&self, now: Time, link: u32, on_the_way: Bytes) -> LinkUse {
+        let carried = &self.carried[link as usize];
+        let Link { load, id, .. } = self.all[link as usize];
+        let flows = u64::from(load);
         let mut busy = carried.busy;
         if flows > 0 {
             busy += now.since(carried.since);
         }
-        LinkUse { link, bytes: carried.bytes + on_the_way, transfers: carried.messages + flows, busy }
-    }
-
-    /// Number of links of the fabric.
-    pub fn fabric(&self) -> usize {
-        self.carried.len()
+        let (bytes, transfers) = (carried.bytes + on_the_way, carried.messages + flows);
+        LinkUse { link: LinkId(id), bytes, transfers, busy }
     }
 }
 
 /// For routings by load: the number of flows.
 impl Load for Links {
     fn of(&self, link: LinkId) -> u64 {
-        u64::from(self.all[link.0 as usize].load)
+        self.find(link).map_or(0, |at| u64::from(self.all[at as usize].load))
     }
 }
 

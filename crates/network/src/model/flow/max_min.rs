@@ -31,13 +31,16 @@ use super::links::{Entry, Link};
 use super::streams::Streams;
 use crate::model::rate::{Rate, Weight, fair_share};
 
+/// A link to be looked at: its level, its number, which decides among equals, and its place.
+type Turn = (u64, u32, u32);
+
 /// Working memory, kept for the next time.
 #[derive(Debug, Default)]
 pub(super) struct MaxMin {
     /// Links that may be out of order, by level.
-    queue: BinaryHeap<Reverse<(u64, u32)>>,
+    queue: BinaryHeap<Reverse<Turn>>,
     /// Links that a change has reached, with their levels, each once; with room for all links and one more.
-    found: Vec<(u64, u32)>,
+    found: Vec<Turn>,
     /// Number of them.
     count: usize,
     /// Rates and counts of bundles on a link that others hold back, and that may be faster than its level.
@@ -72,14 +75,14 @@ impl MaxMin {
 
     /// With `EQUAL`, all flows take their rate of every link, and weights need no look.
     fn solve_for<const EQUAL: bool>(&mut self, now: Time, streams: &mut Streams) {
-        self.found.resize(streams.links.all.len() + 1, (0, 0));
+        self.found.resize(streams.links.all.len() + 1, (0, 0, 0));
         let mut changed = std::mem::take(&mut streams.changed);
         for at in changed.drain(..) {
             let link = &streams.links.all[at as usize];
-            self.queue.push(Reverse((least_level(link, streams.links.capacities[at as usize]), at)));
+            self.queue.push(Reverse((least_level(link, streams.links.capacities[at as usize]), link.id, at)));
         }
         streams.changed = changed;
-        while let Some(Reverse((_, at))) = self.queue.pop() {
+        while let Some(Reverse((_, id, at))) = self.queue.pop() {
             let link = &mut streams.links.all[at as usize];
             link.dirty = false;
             if !may_be_out_of_order::<EQUAL>(link) {
@@ -89,9 +92,9 @@ impl MaxMin {
             if level == Rate::INFINITE {
                 continue;
             }
-            if self.queue.peek().is_some_and(|Reverse((next, _))| level.0 > *next) {
+            if self.queue.peek().is_some_and(|Reverse((next, ..))| level.0 > *next) {
                 streams.links.all[at as usize].dirty = true;
-                self.queue.push(Reverse((level.0, at)));
+                self.queue.push(Reverse((level.0, id, at)));
                 continue;
             }
             streams.note(at);
@@ -241,7 +244,7 @@ impl MaxMin {
             }
             let is_found = !link.dirty & may_be_out_of_order::<EQUAL>(link);
             link.dirty |= is_found;
-            self.found[found] = (link.level, *at);
+            self.found[found] = (link.level, link.id, *at);
             found += usize::from(is_found);
         }
         self.count = found;

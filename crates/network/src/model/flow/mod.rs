@@ -107,6 +107,8 @@ pub struct Flow {
     /// Number of messages that each host has sent over the fabric: the keys of their routes.
     sent: Vec<u32>,
     route: Vec<LinkId>,
+    /// The places of the same links.
+    places: Vec<u32>,
     /// Streams whose flows end next on a link; working memory.
     ending: Vec<u32>,
 }
@@ -150,6 +152,7 @@ impl Flow {
             loads: vec![0; if by_load { count as usize * usize::from(nics.count) } else { 0 }],
             sent: vec![0; count as usize],
             route: Vec::new(),
+            places: Vec::new(),
             ending: Vec::new(),
             alone,
         }
@@ -221,11 +224,18 @@ impl Flow {
         if stream != NONE {
             return stream;
         }
-        let latency = self.find_route(message);
+        self.find_route(message);
+        let Streams { links, classes, .. } = &mut self.streams;
+        self.places.clear();
+        self.places.extend(self.route.iter().map(|link| links.place(*link, &self.alone, classes)));
         let nic = message.nic_pair().from;
-        let out = self.streams.links.way_out(message.from, nic);
-        let way_out = out.map(|link| (link.0, self.streams.links.nic(message.from.host, nic)));
-        let stream = self.streams.open(message.from.host, &self.route, way_out);
+        let out = links.way_out(message.from, nic).filter(|_| message.from.host != message.to.host);
+        let out = out.map(|link| links.place(link, &self.alone, classes));
+        let way_out = out.map(|link| (link, links.nic(message.from.host, nic)));
+        let is_within = message.from.host == message.to.host;
+        let setup = if is_within { Duration::ZERO } else { self.alone.hosts.nics.setup };
+        let latency = setup + self.places.iter().map(|at| links.latency(*at)).sum::<Duration>();
+        let stream = self.streams.open(message.from.host, &self.places, way_out);
         let connection = &mut self.connections.all[connection as usize];
         (connection.stream, connection.latency) = (stream, latency);
         stream
@@ -239,24 +249,22 @@ impl Flow {
         }
     }
 
-    /// Writes the links of `message` into `route`, and gives its latency but for that of its regime.
-    fn find_route(&mut self, message: &Message) -> Duration {
+    /// Writes the links of `message` into `route`.
+    fn find_route(&mut self, message: &Message) {
         let (from, to, nics) = (message.from, message.to, message.nic_pair());
         let links = &self.streams.links;
         if from.host == to.host {
             self.route.clear();
             let memory = self.alone.shared_memory(message) as u32;
             links.memory_path(from, memory, &mut self.route);
-            return Duration::ZERO;
+            return;
         }
         let number = &mut self.sent[from.host.0 as usize];
         let trip = Trip::new(from.host, to.host, u64::from(*number));
         self.alone.fabric.route_by(nics, trip, links, &mut self.route);
         *number = number.wrapping_add(1);
-        let on_links: Duration = self.route.iter().map(|link| links.latency(*link)).sum();
         self.route.extend(links.way_out(from, nics.from));
         self.route.extend(links.way_in(to, nics.to));
-        self.alone.hosts.nics.setup + on_links
     }
 
     /// Asks for events at the first ends of what the noted links hold back.
@@ -370,7 +378,7 @@ impl Flow {
         let flow = self.streams.all[stream as usize].flow;
         let slot = self.flight.get(flow);
         let (message, transfer) = (slot.message, slot.state);
-        let held_by = self.streams.bottleneck(stream);
+        let held_by = self.streams.links.all[self.streams.bottleneck(stream) as usize].id;
         self.connections.all[transfer.connection as usize].held_by = held_by;
         if message.notify_sent {
             arrivals.push(self.flight.sent(flow));
@@ -452,12 +460,8 @@ impl Network for Flow {
     }
 
     fn report(&self, now: Time, observer: &mut Report<'_>) {
-        let links = &self.streams.links;
-        let mut on_the_way = vec![Bytes(0); links.fabric()];
-        for (at, carried) in on_the_way.iter_mut().enumerate() {
-            *carried = self.streams.on(at as u32).map(|stream| self.flowed(stream, now)).sum();
-        }
-        links.report(now, &on_the_way, observer);
+        let on_the_way = |at| self.streams.on(at).map(|stream| self.flowed(stream, now)).sum();
+        self.streams.links.report(now, on_the_way, observer);
     }
 
     fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {

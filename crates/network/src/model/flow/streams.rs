@@ -8,9 +8,9 @@ use engine::{Bytes, Time};
 use super::Sharing;
 use super::bundles::Bundles;
 use super::classes::{Classes, UNLIMITED};
-use super::links::{Entry, Links, PATIENCE};
+use super::links::{Entry, Links};
 use crate::model::rate::{Rate, Weight, Work};
-use crate::topology::{HostId, LinkId};
+use crate::topology::HostId;
 
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -107,12 +107,10 @@ impl Streams {
 
     /// Makes a stream from `host` over the links of `path`, which passes none twice; it leaves its process by
     /// `way_out` to a NIC, if that can be a limit.
-    pub fn open(&mut self, host: HostId, path: &[LinkId], way_out: Option<(u32, u32)>) -> u32 {
+    pub fn open(&mut self, host: HostId, path: &[u32], way_out: Option<(u32, u32)>) -> u32 {
         let first = self.reserve(path.len());
         let length = u16::try_from(path.len()).expect("a path has fewer than 65,536 links");
-        for (hop, link) in self.hops[first as usize..].iter_mut().zip(path) {
-            *hop = link.0;
-        }
+        self.hops[first as usize..first as usize + path.len()].copy_from_slice(path);
         let stream = Stream { due: Work::ZERO, bundle: NONE, flow: NONE, path: (first, length), regime: 0 };
         let number = self.unused.pop().unwrap_or_else(|| {
             self.all.push(stream);
@@ -142,7 +140,7 @@ impl Streams {
     /// A message of `bytes` on the wire has passed the links of `stream`.
     pub fn carry(&mut self, stream: u32, bytes: Bytes) {
         let hops = self.hop_range(stream);
-        self.hops[hops].iter().for_each(|at| self.links.carry(LinkId(*at), bytes));
+        self.hops[hops].iter().for_each(|at| self.links.carry(*at, bytes));
     }
 
     /// The hops of a stream, as a range of [`Streams::hops`].
@@ -261,7 +259,7 @@ impl Streams {
                 }
             }
             if is_first {
-                self.links.begin(now, LinkId(at));
+                self.links.begin(now, at);
                 if let Some((out, nic)) = self.ways_out[stream as usize]
                     && out == at
                 {
@@ -350,11 +348,10 @@ impl Streams {
 
     /// Streams with flows on links of the fabric, each once: where it enters the fabric.
     pub fn moving(&self) -> impl Iterator<Item = u32> + '_ {
-        let fabric = self.links.fabric() as u32;
-        let enters = move |stream: &u32, link: LinkId| {
-            self.path(*stream).iter().find(|hop| **hop < fabric) == Some(&link.0)
+        let enters = |stream: &u32, link: u32| {
+            self.path(*stream).iter().find(|hop| self.links.is_fabric(**hop)) == Some(&link)
         };
-        self.links.moved().flat_map(move |link| self.on(link.0).filter(move |stream| enters(stream, link)))
+        self.links.moved().flat_map(move |link| self.on(link).filter(move |stream| enters(stream, link)))
     }
 
     /// Streams with flows on link `at`.
@@ -470,8 +467,9 @@ impl Streams {
             let takes = self.classes.weight(link.class, regime).takes(if is_bounded { most } else { rate });
             link.spare += takes as i64;
             if link.load == 0 {
-                (link.level, link.is_bounded, link.touched, link.patience) = (0, false, 0, PATIENCE);
-                self.links.end(now, LinkId(at));
+                (link.level, link.is_bounded, link.touched, link.patience) =
+                    (0, false, 0, self.links.patience);
+                self.links.end(now, at);
                 if let Some((out, nic)) = self.ways_out[stream as usize]
                     && out == at
                 {
@@ -500,7 +498,10 @@ impl Streams {
     /// A process begins or ends to send over `nic`: where that changes what the others can send, their ways
     /// out change.
     fn count_active(&mut self, now: Time, nic: u32, begins: bool) {
-        let Some(ways) = self.links.count_active(nic, begins) else { return };
+        let ways = self.links.count_active(nic, begins);
+        if ways.is_empty() {
+            return;
+        }
         let class = self.links.out_class(nic);
         for at in ways {
             if self.links.all[at as usize].class == class {

@@ -10,7 +10,7 @@ use rand_chacha::rand_core::RngCore;
 use super::{Flow, Sharing};
 use crate::routing::ROUTINGS;
 use crate::topology::{HostId, LinkDefaults, TOPOLOGIES};
-use crate::{Endpoint, Fabric, HostParameters, Memory, Message, Network, Nics, Regime};
+use crate::{Arrival, Endpoint, Fabric, HostParameters, Memory, Message, Network, Nics, Regime};
 
 fn fabric(kind: &str, arguments: &[(&'static str, &[i64])]) -> Arc<Fabric> {
     let links = LinkDefaults {
@@ -81,10 +81,13 @@ fn check_bottlenecks(flow: &Flow, steps: u64) {
     }
 }
 
-/// Sends at random, to near and far, and checks after every change.
-fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64) {
+/// Sends at random, to near and far, and checks after every change. Gives the times of arrivals, each with the number
+/// of its message, and the most links that were bounded at a time. Links are bounded after `patience`.
+fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64, patience: u8) -> (Vec<(Time, u64)>, usize) {
     let count = fabric.topology.hosts();
     let mut flow = Flow::new(fabric, hosts(nic_rates), Sharing::MaxMin);
+    flow.streams.links.patience = patience;
+    let (mut seen, mut bounded) = (Vec::new(), 0);
     let mut random = engine::random::stream(5, "flow-test", 0);
     let mut queue = Queue::new();
     for number in 0..600 {
@@ -108,10 +111,12 @@ fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64) {
                 notify_sent: false,
                 size: Bytes(1 + u64::from(random.next_u32() % 100_000)),
                 key: Key::of_message(event.token.payload() as u32, 0),
-                cargo: [0; crate::CARGO_WORDS],
+                cargo: [event.token.payload(); crate::CARGO_WORDS],
             };
             flow.inject(event.time, &message, &mut queue);
         }
+        let is_told = |arrival: &Arrival| (event.time, arrival.message.cargo[0]);
+        seen.extend(arrivals.drain(..).map(|arrival| is_told(&arrival)));
         if queue.instant_is_over() {
             flow.end_instant(event.time, &mut queue);
         }
@@ -119,25 +124,58 @@ fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64) {
             check_bottlenecks(&flow, steps);
             checks += 1;
         }
+        bounded = bounded.max(flow.streams.links.all.iter().filter(|link| link.is_bounded).count());
     }
-    assert_eq!(arrivals.len(), 600);
+    assert_eq!(seen.len(), 600);
     assert!(checks > 600, "{checks} checks");
+    (seen, bounded)
+}
+
+/// Which links are tracked shows in no arrival: as soon as it may be, late, or never bounded.
+#[test]
+fn bounded_links_change_nothing() {
+    let torus = || fabric("torus", &[("sizes", &[4, 4, 4])]);
+    let tree = || fabric("fat-tree", &[("m", &[6, 4, 3]), ("w", &[1, 2, 2])]);
+    for (fabric, nic_rates, steps) in [
+        (torus(), [6_000_000_000; 2], STEPS),
+        (tree(), [6_000_000_000; 2], STEPS),
+        (torus(), [6_000_000_000, 1_300_000_000], 1 << 18),
+        (tree(), [6_000_000_000, 1_300_000_000], 1 << 18),
+    ] {
+        let (tracked, none) = run(fabric.clone(), nic_rates, steps, 31);
+        assert_eq!(none, 0);
+        for patience in [0, 1, 3] {
+            let (seen, bounded) = run(fabric.clone(), nic_rates, steps, patience);
+            assert_eq!(seen, tracked);
+            assert!(bounded > 10 || patience > 0, "{bounded} links");
+        }
+    }
 }
 
 #[test]
 fn every_flow_has_a_bottleneck_on_a_torus() {
-    run(fabric("torus", &[("sizes", &[4, 4, 4])]), [6_000_000_000; 2], STEPS);
+    run(fabric("torus", &[("sizes", &[4, 4, 4])]), [6_000_000_000; 2], STEPS, super::links::PATIENCE);
 }
 
 #[test]
 fn every_flow_has_a_bottleneck_on_a_tapered_fat_tree() {
-    run(fabric("fat-tree", &[("m", &[6, 4, 3]), ("w", &[1, 2, 2])]), [6_000_000_000; 2], STEPS);
+    run(
+        fabric("fat-tree", &[("m", &[6, 4, 3]), ("w", &[1, 2, 2])]),
+        [6_000_000_000; 2],
+        STEPS,
+        super::links::PATIENCE,
+    );
 }
 
 /// Weights of unequal regimes are rounded to 2⁻³².
 #[test]
 fn every_flow_has_a_bottleneck_where_regimes_differ() {
-    run(fabric("torus", &[("sizes", &[4, 4, 4])]), [6_000_000_000, 1_300_000_000], 1 << 18);
+    run(
+        fabric("torus", &[("sizes", &[4, 4, 4])]),
+        [6_000_000_000, 1_300_000_000],
+        1 << 18,
+        super::links::PATIENCE,
+    );
 }
 
 /// Ten thousand messages that wait for each other take two events each, the end of the flow and the delivery, and one
