@@ -7,7 +7,7 @@
 //!
 //! Topologies are formulas and take nothing. The coefficients are what the models keep for each link and host
 //! (`crates/network/src/model`), by measuring runs that differ in their numbers of hosts alone (crossbar and hopper,
-//! rounded down), and what MPI keeps for a rank. The model `flow` keeps next to nothing for links that are not used.
+//! rounded down), and what MPI keeps for a rank. The model `flow` keeps next to nothing for links that are not used; all are in its report.
 //! Validity: a lower bound. Messages, tables of routes and what vectors hold in reserve are not counted.
 
 use network::model::HostLinks;
@@ -52,8 +52,8 @@ const COEFFICIENTS: &[Coefficients] = &[
     // A link with its buffers and credits.
     Coefficients { model: "packet", link: 150, host: 8 },
     Coefficients { model: "infinite", link: 0, host: 0 },
-    // A number of messages.
-    Coefficients { model: "flow", link: 0, host: 4 },
+    // A link's totals in the report, and a host's number of messages.
+    Coefficients { model: "flow", link: 32, host: 4 },
 ];
 
 /// A rank in MPI: its requests, matching and totals \[bytes\].
@@ -159,7 +159,7 @@ mod tests {
     use network::Part;
 
     use super::*;
-    use crate::config::{self, Override, Texts};
+    use crate::config::{self, Texts};
 
     const GIB: u64 = 1 << 30;
 

@@ -56,9 +56,9 @@ pub(super) struct Link {
     pub noted: bool,
 }
 
-/// A link is left untracked when the computation of shares has touched each of its flows 2⁴ times to no purpose: about
-/// what it costs to bound it.
-pub(super) const PATIENCE: u8 = 4;
+/// A link is left untracked when the computation of shares has touched each of its flows 2⁶ times to no purpose: about
+/// what it costs to bound it, some 1,200 instructions for each flow, at some 20 for a touch.
+pub(super) const PATIENCE: u8 = 6;
 
 /// Work of a flow that the link holds back since the start, had it been there: the flow is done
 /// when this has grown by its size, whatever happens to the link's level.
@@ -345,11 +345,6 @@ impl Links {
     /// The latency of a link; those inside hosts have none.
     pub fn latency(&self, link: u32) -> Duration {
         self.carried[link as usize].latency
-    }
-
-    /// True if a link is one of the fabric.
-    pub fn is_fabric(&self, link: u32) -> bool {
-        self.all[link as usize].id < self.fabric
     }
 
     /// A process has begun to send over `nic` (its way out was empty), or has ended. Where the rate of

@@ -127,7 +127,7 @@ impl MaxMin {
             return level;
         }
         let mut left = streams.links.capacities[at as usize];
-        let mut level = if sharing == 0 { u64::MAX } else { left / sharing };
+        let mut level = left.checked_div(sharing).unwrap_or(u64::MAX);
         loop {
             let before = self.even.len();
             self.even.retain(|(rate, count)| {
@@ -141,7 +141,7 @@ impl MaxMin {
             if self.even.len() == before {
                 return Rate(level);
             }
-            level = if sharing == 0 { u64::MAX } else { left / sharing };
+            level = left.checked_div(sharing).unwrap_or(u64::MAX);
         }
     }
 

@@ -45,6 +45,7 @@ mod bundles;
 mod classes;
 mod connections;
 mod equal_share;
+mod holding;
 mod host_links;
 mod links;
 mod max_min;
@@ -465,9 +466,9 @@ impl Network for Flow {
     }
 
     fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
-        let moving = self.streams.moving();
+        let flowing = self.streams.flowing.iter();
         let under_way: Vec<_> =
-            moving.map(|stream| (self.flowed(stream, now), self.streams.hop_range(stream))).collect();
+            flowing.map(|stream| (self.flowed(*stream, now), self.streams.hop_range(*stream))).collect();
         self.streams.links.report_changes(now, &self.streams.hops, &under_way, observer);
     }
 

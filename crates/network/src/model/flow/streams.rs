@@ -26,6 +26,8 @@ pub(super) struct Stream {
     /// Its hops: where they begin, and how many.
     pub path: (u32, u16),
     pub regime: u8,
+    /// Its index among those with flows.
+    flowing_at: u32,
 }
 
 /// The event of a stream.
@@ -49,6 +51,8 @@ pub(super) struct Streams {
     ways_out: Vec<Option<(u32, u32)>>,
     /// Numbers of streams that are not in use.
     unused: Vec<u32>,
+    /// Streams with flows, in no order that matters.
+    pub flowing: Vec<u32>,
     pub bundles: Bundles,
     pub links: Links,
     pub classes: Classes,
@@ -89,6 +93,7 @@ impl Streams {
             wakes: Vec::new(),
             ways_out: Vec::new(),
             unused: Vec::new(),
+            flowing: Vec::new(),
             bundles: Bundles::default(),
             links,
             classes,
@@ -111,7 +116,14 @@ impl Streams {
         let first = self.reserve(path.len());
         let length = u16::try_from(path.len()).expect("a path has fewer than 65,536 links");
         self.hops[first as usize..first as usize + path.len()].copy_from_slice(path);
-        let stream = Stream { due: Work::ZERO, bundle: NONE, flow: NONE, path: (first, length), regime: 0 };
+        let stream = Stream {
+            due: Work::ZERO,
+            bundle: NONE,
+            flow: NONE,
+            path: (first, length),
+            regime: 0,
+            flowing_at: NONE,
+        };
         let number = self.unused.pop().unwrap_or_else(|| {
             self.all.push(stream);
             self.wakes.push(Wake { host, at: Time::NEVER, version: 0 });
@@ -162,7 +174,8 @@ impl Streams {
     pub fn begin(&mut self, now: Time, stream: u32, flow: u32, (size, regime): (Bytes, u8)) -> Begin {
         let state = &mut self.all[stream as usize];
         assert_eq!(state.flow, NONE, "a connection sends one message after the other");
-        (state.flow, state.regime) = (flow, regime);
+        (state.flow, state.regime, state.flowing_at) = (flow, regime, self.flowing.len() as u32);
+        self.flowing.push(stream);
         self.wakes[stream as usize].at = Time::NEVER;
         let (mut is_alone, mut is_tracked) = (true, true);
         for at in self.path(stream) {
@@ -346,14 +359,6 @@ impl Streams {
         (bundle.on_bottleneck(due) <= reached).then_some(end)
     }
 
-    /// Streams with flows on links of the fabric, each once: where it enters the fabric.
-    pub fn moving(&self) -> impl Iterator<Item = u32> + '_ {
-        let enters = |stream: &u32, link: u32| {
-            self.path(*stream).iter().find(|hop| self.links.is_fabric(**hop)) == Some(&link)
-        };
-        self.links.moved().flat_map(move |link| self.on(link).filter(move |stream| enters(stream, link)))
-    }
-
     /// Streams with flows on link `at`.
     pub fn on(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
         let is_bounded = self.links.all[at as usize].is_bounded;
@@ -366,74 +371,6 @@ impl Streams {
 }
 
 impl Streams {
-    /// Link `at` holds its bundle at `position` back instead of the one that did so far, or from the start.
-    pub fn hold_back(&mut self, at: u32, position: u32, now: Time) {
-        let entry = self.links.entries[at as usize][position as usize];
-        let count = self.bundles.counts[entry.number as usize];
-        let (clock, own) = (self.links.clock(at, now), self.clock(entry.number, now));
-        let bundle = &self.bundles.all[entry.number as usize];
-        let (bottleneck, hop) = (bundle.bottleneck, bundle.hop);
-        // A single flow that has ended a part of a picosecond ago ends now.
-        let first = bundle.on_own(bundle.first_due());
-        let passed = if count == 1 { Work(own.0.min(first.0)) } else { own };
-        if bottleneck == NONE {
-            self.hops[entry.hops()].iter().for_each(|at| self.links.all[*at as usize].fresh -= count);
-        } else {
-            self.links.all[bottleneck as usize].keeps -= count;
-            self.release(bottleneck, self.positions[hop as usize]);
-        }
-        let bundle = &mut self.bundles.all[entry.number as usize];
-        bundle.shift = clock.shifted_back(passed);
-        (bundle.bottleneck, bundle.hop) = (at, entry.place() as u32);
-        self.links.entries[at as usize][position as usize].due = bundle.first_due();
-        let link = &mut self.links.all[at as usize];
-        link.keeps += count;
-        link.held += 1;
-        let last = link.held - 1;
-        self.swap(at, position, last);
-    }
-
-    /// The bottleneck of a bundle learns its first end.
-    pub fn follow_first(&mut self, bundle: u32) {
-        let bundle = &self.bundles.all[bundle as usize];
-        if bundle.bottleneck != NONE {
-            let position = self.positions[bundle.hop as usize];
-            self.links.entries[bundle.bottleneck as usize][position as usize].due = bundle.first_due();
-        }
-    }
-
-    /// Link `at` no longer holds its bundle at `position` back. Gives its new position; the flows are the caller's to
-    /// count.
-    pub fn release(&mut self, at: u32, position: u32) -> u32 {
-        let link = &mut self.links.all[at as usize];
-        link.held -= 1;
-        let last = link.held;
-        self.swap(at, position, last);
-        last
-    }
-
-    /// Swaps two entries of link `at`.
-    pub fn swap(&mut self, at: u32, one: u32, other: u32) {
-        let entries = &mut self.links.entries[at as usize];
-        entries.swap(one as usize, other as usize);
-        self.positions[entries[one as usize].place()] = one;
-        self.positions[entries[other as usize].place()] = other;
-    }
-
-    /// The position of a stream or a bundle on the link of its hop `hop`.
-    pub fn position(&self, hop: usize) -> u32 {
-        self.positions[hop]
-    }
-
-    /// Notes that among the streams that link `at` holds back another may end first.
-    pub fn note(&mut self, at: u32) {
-        let link = &mut self.links.all[at as usize];
-        if !link.noted {
-            link.noted = true;
-            self.noted.push(at);
-        }
-    }
-
     /// Takes `stream` off its links: its message has ended, and none follows.
     pub fn end(&mut self, now: Time, stream: u32) {
         let Stream { due, bundle, regime, .. } = self.all[stream as usize];
@@ -482,7 +419,13 @@ impl Streams {
         if is_last {
             self.close_bundle(bundle);
         }
-        (self.all[stream as usize].flow, self.all[stream as usize].bundle) = (NONE, NONE);
+        let state = &mut self.all[stream as usize];
+        (state.flow, state.bundle) = (NONE, NONE);
+        let at = state.flowing_at as usize;
+        self.flowing.swap_remove(at);
+        if let Some(moved) = self.flowing.get(at) {
+            self.all[*moved as usize].flowing_at = at as u32;
+        }
         last_out.into_iter().for_each(|nic| self.count_active(now, nic, false));
     }
 

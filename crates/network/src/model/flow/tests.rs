@@ -136,15 +136,12 @@ fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64, patience: u8) -> (V
 fn bounded_links_change_nothing() {
     let torus = || fabric("torus", &[("sizes", &[4, 4, 4])]);
     let tree = || fabric("fat-tree", &[("m", &[6, 4, 3]), ("w", &[1, 2, 2])]);
-    for (fabric, nic_rates, steps) in [
-        (torus(), [6_000_000_000; 2], STEPS),
-        (tree(), [6_000_000_000; 2], STEPS),
-        (torus(), [6_000_000_000, 1_300_000_000], 1 << 18),
-        (tree(), [6_000_000_000, 1_300_000_000], 1 << 18),
-    ] {
+    for (fabric, nic_rates, steps) in
+        [(torus(), [6_000_000_000; 2], STEPS), (tree(), [6_000_000_000, 1_300_000_000], 1 << 18)]
+    {
         let (tracked, none) = run(fabric.clone(), nic_rates, steps, 31);
         assert_eq!(none, 0);
-        for patience in [0, 1, 3] {
+        for patience in [0, 2] {
             let (seen, bounded) = run(fabric.clone(), nic_rates, steps, patience);
             assert_eq!(seen, tracked);
             assert!(bounded > 10 || patience > 0, "{bounded} links");
