@@ -73,8 +73,8 @@ CASES = {
         100,
         20,
     ),
-    # A tree with three hosts for each way up, and one whose processes are slower than its links: each message shares
-    # the same few limits with hundreds of others.
+    # A tree with three hosts for each way up, and one whose processes are slower than its links: each message
+    # shares the same few limits with hundreds of others.
     "flow-alltoall-512-tapered": (
         "no slower than packet-alltoall-512-tapered",
         "mustang --ppn 1 -n 512 --model flow alltoall --bytes 2KiB",

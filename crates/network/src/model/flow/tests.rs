@@ -131,7 +131,7 @@ fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64, patience: u8) -> (V
     (seen, bounded)
 }
 
-/// Which links are tracked shows in no arrival: as soon as it may be, late, or never bounded.
+/// Arrivals do not show when links are bounded: as soon as they may be, late, or never.
 #[test]
 fn bounded_links_change_nothing() {
     let torus = || fabric("torus", &[("sizes", &[4, 4, 4])]);
