@@ -15,3 +15,4 @@ cargo bench --package workload --bench dumpi
 "$bin/python" bench/live.py
 "$bin/python" bench/mpi4py_calls.py
 "$bin/python" bench/recorder.py
+"$bin/python" bench/calibrate_fit.py

@@ -118,3 +118,9 @@ def test_a_profile_of_something_else_is_refused_or_warned_of(strong, profile) ->
     other.write_text("{}")
     refused = hopcast("run", "hopper", "-n", "64", "--compute", f"profile={other}", strong, "5")
     assert refused.returncode == 2 and "other.json: missing field" in refused.stderr
+
+
+def test_a_scale_of_nothing_is_refused(strong) -> None:
+    refused = hopcast("run", "hopper", "-n", "2", "--compute", "none", "--compute-scale", "2", strong, "5")
+    assert refused.returncode == 2
+    assert "there is nothing to multiply" in refused.stderr

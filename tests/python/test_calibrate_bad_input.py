@@ -136,6 +136,22 @@ def test_without_a_nominal_rate_the_units_of_a_table_are_an_assumption(tmp_path:
     assert "a table says no units: sizes are taken as bytes (--unit-bytes), and times" in said
 
 
+def test_times_in_another_unit(tmp_path: Path):
+    said = fitted(table(tmp_path, zip(SIZES, 1e3 * TRIPS, strict=True)))
+    assert "0.002 s: are the times in milliseconds or microseconds? The fit takes them as seconds" in said
+
+
+def test_an_empty_file(tmp_path: Path):
+    (tmp_path / "t.csv").touch()
+    assert refused(tmp_path / "t.csv") == f"{tmp_path / 't.csv'}: an empty file: nothing to fit"
+
+
+def test_calls_that_were_not_measured_are_no_silent_zero(tmp_path: Path):
+    fitted(table(tmp_path, zip(SIZES, TRIPS, strict=True)))
+    text = (tmp_path / "out.toml").read_text()
+    assert 'send_overhead = "0 us"    # not measured: counted as the network\'s' in text
+
+
 def test_a_negative_slope(tmp_path: Path):
     said = refused(table(tmp_path, zip(SIZES, 5e-6 - 1e-12 * SIZES, strict=True)))
     assert "or fall: no rate shows: measure longer messages; nothing was fitted" in said

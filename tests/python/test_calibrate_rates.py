@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import hopcast
 from hopcast.calibrate import pair_times, rate_regimes, rate_report, rates
 from hopcast.calibrate.pair_times import PairTimes
 from hopcast.cli.calibrate import command
@@ -72,6 +74,14 @@ def test_a_nic_that_never_limits_is_not_given_a_number():
     fit = rates.fit(made(max_rate, pairs=4), "max-rate")
     assert fit.values["R_N"] is None
     assert any("R_N is not identified: never reached with 4 processes" in note for note in fit.notes)
+
+
+def test_one_time_of_the_modified_law_shows_no_nic():
+    """The longest message of most pairs is slow by 1 %, as others by chance: a NIC would fit that one."""
+    data = made(lambda k, n: S + n / R_C, pairs=4, sizes=SIZES[:8], noise=0.005)
+    longest = (data.pairs == 4) & (data.sizes == SIZES[7])
+    data.seconds[longest] = 1.01 * (S + SIZES[7] / R_C)
+    assert rates.fit(data, "modified").values["R_N"] is None
 
 
 def test_the_published_short_regime_slows_down_with_each_process():
@@ -205,3 +215,47 @@ def test_too_few_times_and_unknown_names(tmp_path: Path):
         rates.fit(few, "logp")
     with pytest.raises(InputError, match="one pair only"):
         rates.fit(made(max_rate, pairs=1), "extended")
+
+
+@pytest.mark.parametrize(
+    ("law", "model", "tolerance"),
+    [
+        (max_rate, "max-rate", 1e-5),
+        (max_rate, "flow", 1e-5),
+        (modified, "max-rate", 1e-5),
+        (modified, "flow", 1e-5),
+        (modified, "packet", 0.01),
+    ],
+)
+def test_ping_pongs_on_the_platform_take_what_the_law_says(tmp_path: Path, law, model, tolerance):
+    """Pairs that begin together; the platform has six digits, and packets share a NIC in turns."""
+    pairs, lengths = 6, (64, 4096, 65_536, 524_288)
+    rows = [
+        f"{length // 4}\t" + "".join(f"{2 * law(k, length):.9e}\t" for k in range(1, pairs + 1))
+        for length in lengths
+    ]
+    ranks = [", ".join(map(str, range(first, first + pairs))) for first in (0, pairs)]
+    heads = ["Pingpong for", f"master:  {ranks[0]}", f"partner: {ranks[1]}"]
+    (tmp_path / "machine.txt").write_text("\n".join([*heads, *rows]) + "\n")
+    platform = tmp_path / "machine.toml"
+    words = ["--model", law.__name__.replace("_", "-"), "--flop-rate", "1 Gflop/s", "-o", str(platform)]
+    done = CliRunner().invoke(command, ["rates", str(tmp_path / "machine.txt"), *words])
+    assert done.exit_code == 0, done.output
+    assert platform.read_text().count("[[mpi.regimes]]") == 1
+    assert ('overlap = "nic"' in platform.read_text()) == (law is modified)
+
+    def program(comm, active, nbytes):
+        other, start = (comm.rank + pairs) % (2 * pairs), comm.Wtime()
+        if comm.rank < active:
+            comm.send(nbytes=nbytes, dest=other)
+            comm.recv(source=other)
+        elif pairs <= comm.rank < pairs + active:
+            comm.recv(source=other)
+            comm.send(nbytes=nbytes, dest=other)
+        return comm.Wtime() - start
+
+    for active, nbytes in itertools.product((1, 2, 5, pairs), lengths):
+        words = (active, nbytes)
+        report = hopcast.run(str(platform), program, 2 * pairs, ppn=pairs, model=model, args=words)
+        half = np.array(report.results[:active]) / 2
+        assert half == pytest.approx(np.full(active, law(active, nbytes)), rel=tolerance), words

@@ -14,7 +14,7 @@ import pytest
 
 from hopcast.errors import InputError
 from hopcast.outcome import Report
-from hopcast.report import Result, read, store, units, write
+from hopcast.report import Result, read, settings, store, units, write
 from hopcast.report.collectives import algorithms
 from hopcast.report.compare import DIFFERS, compare
 from hopcast.report.html import comparison_page, failures, page
@@ -396,3 +396,9 @@ def test_ticks_lie_on_their_axis(logarithmic: bool) -> None:
         assert len(ticks) <= 20
         assert all(low * (1 - 1e-6) <= tick <= low * factor * (1 + 1e-6) for tick in ticks)
         assert [axis(tick) for tick in ticks] == sorted(axis(tick) for tick in ticks)
+
+
+def test_settings_are_written_as_set_takes_them() -> None:
+    toml = 'name = "p"\n[[mpi.regimes]]\nname = "a"\n[[mpi.regimes]]\nname = "b"\nlatency = "1 us"\n'
+    found = settings.settings({"made_by": {"platform": {"toml": toml}}})
+    assert found["mpi.regimes.1.latency"] == "1 us" and found["mpi.regimes.0.name"] == "a"

@@ -58,6 +58,12 @@ pub fn open(job: &Job, prepared: &Prepared) -> Result<(Accounting, Computing), I
         let reason = "compute_rates and compute_noise are for computing that takes time, and with 'none' it takes none";
         return Err(refuse(reason.into()));
     }
+    let has_kernels = !prepared.kernels().is_empty() && job.request.kernels() != "off";
+    if asked == Asked::None && job.request.compute_scale.is_some() && !has_kernels {
+        let reason = "compute_scale multiplies measured times and those of kernels; with 'none', and without \
+                      [[compute.kernels]] of the platform, there is nothing to multiply";
+        return Err(refuse(reason.into()));
+    }
     let by_platform_rates = job.request.compute_rates() == "platform";
     let program = program(job, prepared.ranks()).map_err(refuse)?;
     let (mut how, mut neighbours, mut machine) = (How::Measured, None, None);

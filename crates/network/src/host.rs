@@ -26,6 +26,9 @@ pub struct Regime {
     pub receive_overhead: LinearTime,
     /// Latency that the protocol adds to the path's, on no CPU.
     pub latency: Duration,
+    /// The same, but from the hand-over on, while NIC and links work for this message and for others. No network model
+    /// knows of it: the layer above holds a message back until its own time, [`Self::own_time`], is over.
+    pub overlapped_latency: Duration,
     /// R_C (or R_Cb): the path of one process to a NIC; to each of several it has one.
     pub process_rate: Bandwidth,
     /// R_Ci − R_Cb \[B/s\], may be negative: what each further active process of the host adds, less
@@ -43,10 +46,17 @@ impl Regime {
         isend_overhead: None,
         receive_overhead: LinearTime::ZERO,
         latency: Duration::ZERO,
+        overlapped_latency: Duration::ZERO,
         process_rate: Bandwidth::INFINITE,
         process_rate_change: 0.0,
         nic_rate: Bandwidth::INFINITE,
     };
+
+    /// Time of a message of `size` on its process's own path, s + n / R_C, which overlaps with that of the NIC.
+    #[inline]
+    pub fn own_time(&self, size: Bytes) -> Duration {
+        self.overlapped_latency + self.process_rate.transfer(size)
+    }
 }
 
 /// Parameters of every host of a platform.

@@ -46,6 +46,11 @@ pub trait Network: Send {
     /// Time that `message` would take alone on an idle network, without host overheads.
     fn idle_parts(&self, message: &Message) -> IdleTime;
 
+    /// True if messages take time: latency that overlaps with the network's work counts then, too.
+    fn takes_time(&self) -> bool {
+        true
+    }
+
     /// The same as a whole.
     fn idle_time(&self, message: &Message) -> Duration {
         self.idle_parts(message).total()

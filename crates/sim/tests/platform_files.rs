@@ -110,12 +110,14 @@ fn flags_replace_values() {
         Override::set("topology.sizes", "[4, 4, 2]"),
         Override::set("link.latency", "50 ns"),
         Override::set("mpi.regimes.0.send_overhead", "1 us"),
+        Override::set("mpi.regimes[0].receive_overhead", "2 us"),
         Override::set("mpi.regimes.all.nic_rate", "infinite"),
         Override::set("mpi.eager_limit", "1 KiB"),
     ];
     let platform = config::load("nsim-torus", &flags, &nowhere).unwrap();
     assert_eq!(platform.topology().unwrap().hosts(), 32);
     assert_eq!(platform.host_parameters().regimes[0].send_overhead, "1 us".parse().unwrap());
+    assert_eq!(platform.host_parameters().regimes[0].receive_overhead, "2 us".parse().unwrap());
     assert_eq!(platform.host_parameters().regimes[0].nic_rate, engine::Bandwidth::INFINITE);
     assert_eq!(platform.mpi().size("eager_limit"), Some("1 KiB".parse().unwrap()));
     let link = platform.topology().unwrap().link(network::LinkId(64));

@@ -182,12 +182,14 @@ def _campaign(prefix: str, files: Mapping[str, str], beside: Mapping[str, str], 
 
 def _rows(name: str, text: str, findings: list[str]) -> Calls:
     """Lines of a file; what a run that was cut has left at its end is dropped, with a finding."""
-    lines = text.split("\n")
-    complete = [line for line in lines if line.count(",") == 3]
-    rest = [line for line in lines if line.strip() and line.count(",") != 3]
-    if complete and not text.endswith("\n") and len(complete[-1]) < len(complete[0]) - 8:
-        rest.append(complete.pop())
-    columns = list(zip(*(line.split(",") for line in complete), strict=True)) or [(), (), (), ()]
+    columns, rest = _whole(text), []
+    if columns is None:
+        lines = text.split("\n")
+        complete = [line for line in lines if line.count(",") == 3]
+        rest = [line for line in lines if line.strip() and line.count(",") != 3]
+        if complete and not text.endswith("\n") and len(complete[-1]) < len(complete[0]) - 8:
+            rest.append(complete.pop())
+        columns = list(zip(*(line.split(",") for line in complete), strict=True)) or [(), (), (), ()]
     try:
         sizes, starts, seconds = (np.array(column, dtype=float) for column in columns[1:])
     except ValueError as error:
@@ -195,9 +197,17 @@ def _rows(name: str, text: str, findings: list[str]) -> Calls:
     if rest:
         findings.append(
             f"{name}: {len(rest)} incomplete lines, the last '{rest[-1][:40]}': the run was cut; "
-            f"the fit takes the {len(complete)} complete ones"
+            f"the fit takes the {len(seconds)} complete ones"
         )
-    return Calls(np.array([function.strip() for function in columns[0]]), sizes, starts, seconds)
+    return Calls(np.char.strip(np.array(columns[0], dtype=str)), sizes, starts, seconds)
+
+
+def _whole(text: str) -> Sequence[Sequence[str]] | None:
+    """Columns of a text whose lines are all complete; None for one that has to be read line by line."""
+    words = text.replace("\n", ",\n,").split(",")  # a line is four words and its end
+    if not text.endswith("\n") or len(words) % 5 != 1 or set(words[4::5]) != {"\n"}:
+        return None
+    return [words[place:-1:5] for place in range(4)]
 
 
 def _ping_pong(prefix: str, rows: Calls, findings: list[str]) -> dict[str, Calls]:

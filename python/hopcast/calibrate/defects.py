@@ -20,6 +20,8 @@ CLOCK_STEPS_LEAST = 5
 """Steps of the clock that a time must last, so that it is known within 10 %."""
 DRIFT_MOST = 0.2
 """Change of times between the halves of a campaign from which on it counts as two machines or conditions."""
+START_MOST_S = 1e-3
+"""Start-up of a message in a cluster: ten times that of Ethernet."""
 GROUP_LEAST = 0.25
 """Share of the calls from which on a group of them counts as a machine or condition of its own."""
 SEPARATION = 6.0
@@ -237,6 +239,16 @@ def odd_sizes(sizes: np.ndarray) -> list[str]:
     return [
         f"{len(odd)} sizes are no whole numbers of bytes, as {odd[0]:g}: are they in another unit "
         "(--unit-bytes)? The fit takes them as bytes"
+    ]
+
+
+def odd_start(start_s: float) -> list[str]:
+    """Doubt about the unit of times whose shortest message takes longer than one does in a cluster."""
+    if start_s <= START_MOST_S:
+        return []
+    return [
+        f"the shortest messages take {start_s:.3g} s: are the times in milliseconds or microseconds? The fit "
+        "takes them as seconds"
     ]
 
 

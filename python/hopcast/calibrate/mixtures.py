@@ -16,6 +16,7 @@ Source: Cornebize, thesis, Université Grenoble Alpes 2021, 4.3.1, where modes a
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,12 +73,11 @@ def fit(values: np.ndarray, *, most: int = MODES_MOST, seed: int = 0) -> Mixture
     values = np.asarray(values, float)
     if len(values) < 2 or not np.ptp(values) > 0:
         raise ValueError("a mixture needs two different values")
-    found = [
-        _of(values, count, shape, np.random.default_rng([seed, count]))
-        for shape in (NORMAL, HALF_NORMAL)
-        for count in range(1, most + 1)
-    ]
-    return min((mixture for mixture in found if mixture is not None), key=lambda mixture: mixture.criterion)
+    sample = _Sample.of(values)
+    counts = [count for count in range(1, most + 1) if sample.distinct >= 2 * count]
+    starts = [_starts(sample, count, np.random.default_rng([seed, count])) for count in counts]
+    found = [mixture for shape in _EDGE for mixture in _of_shape(sample, starts, shape)]
+    return min(found, key=lambda mixture: mixture.criterion)
 
 
 def of_line(sizes: np.ndarray, seconds: np.ndarray, slope: float, *, seed: int = 0) -> tuple[float, Mixture]:
@@ -98,16 +98,16 @@ def of_line(sizes: np.ndarray, seconds: np.ndarray, slope: float, *, seed: int =
 
 def _moved(values: np.ndarray, mixture: Mixture) -> Mixture:
     """As many modes of values that have moved a little, from those of before on."""
-    start = tuple(
-        np.array([getattr(mode, name) for mode in mixture.modes]) for name in ("mean", "deviation", "weight")
+    sample = _Sample.of(values)
+    means, deviations, weights = (
+        np.array([[getattr(mode, name) for mode in mixture.modes]])
+        for name in ("mean", "deviation", "weight")
     )
-    floor = 1e-3 * float(values.std())
+    start = _Modes(means, np.maximum(deviations, sample.floor), weights)
     shape = mixture.modes[0].shape
-    start = (start[0], np.maximum(start[1], floor), start[2])
-    best, _ = _improved(*_binned(values), start, shape, floor, ROUNDS_MOST)
-    every = np.ones_like(values)
-    found, likelihood = _improved(values, every, best, shape, floor, ROUNDS_LAST)
-    return _mixture(found, shape, likelihood, len(values))
+    best, _ = _improved(sample.binned, sample.held, start, shape, sample.floor, ROUNDS_MOST)
+    found, likelihood = _improved(values, None, best, shape, sample.floor, ROUNDS_LAST)
+    return _mixture(found, shape, float(likelihood[0]), len(values))
 
 
 def _slope_within(sizes: np.ndarray, seconds: np.ndarray, slope: float, mixture: Mixture) -> float:
@@ -121,37 +121,88 @@ def _slope_within(sizes: np.ndarray, seconds: np.ndarray, slope: float, mixture:
     for place, deviation in enumerate(deviations):
         n, t = sizes[own == place], seconds[own == place]
         if len(n) > 1:
-            above += float((n - n.mean()) @ (t - t.mean())) / deviation**2
-            below += float((n - n.mean()) @ (n - n.mean())) / deviation**2
+            above += float(_sums(n - n.mean(), t - t.mean())) / deviation**2
+            below += float(_sums(n - n.mean(), n - n.mean())) / deviation**2
     return max(0.0, above / below) if below > 0 else slope
 
 
-def _of(values: np.ndarray, count: int, shape: str, random: np.random.Generator) -> Mixture | None:
-    if len(np.unique(values)) < 2 * count:
-        return None
-    floor = 1e-3 * float(values.std())
-    binned, held = _binned(values)
-    found = [
-        _improved(binned, held, _start(binned, held, count, random, floor), shape, floor, ROUNDS_FIRST)
-        for _ in range(RESTARTS if count > 1 else 1)
-    ]
-    best, _ = max(found, key=lambda item: item[1])
-    best, _ = _improved(binned, held, best, shape, floor, ROUNDS_MOST)
-    every = np.ones_like(values)
-    modes, likelihood = _improved(values, every, best, shape, floor, ROUNDS_LAST)
-    means, deviations, weights = modes
-    if (weights < WEIGHT_LEAST).any():
-        return None
+@dataclass(frozen=True)
+class _Sample:
+    """Values of a fit, and the bins that stand for them until the last rounds."""
+
+    values: np.ndarray
+    binned: np.ndarray
+    held: np.ndarray
+    """Number of values in each bin."""
+    floor: float
+    """Least deviation of a mode."""
+    distinct: int
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> _Sample:
+        return cls(values, *_binned(values), 1e-3 * float(values.std()), len(np.unique(values)))
+
+
+@dataclass(frozen=True)
+class _Modes:
+    """Modes of several fits of the same values, `[fit, mode]`; one of weight 0 is none."""
+
+    means: np.ndarray
+    deviations: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Modes]) -> _Modes:
+        """All fits of some that may differ in their numbers of modes."""
+        widest = max(part.means.shape[1] for part in parts)
+        none = {"means": 0.0, "deviations": 1.0, "weights": 0.0}
+        return cls(
+            *(
+                np.concatenate([_widened(getattr(part, name), widest, fill) for part in parts])
+                for name, fill in none.items()
+            )
+        )
+
+    def of(self, fit: int) -> _Modes:
+        """One fit alone, without the modes that are none."""
+        there = self.weights[fit] > 0
+        return _Modes(*(part[fit, there][None] for part in (self.means, self.deviations, self.weights)))
+
+    def rows(self, fits: np.ndarray | Sequence[int]) -> _Modes:
+        """Some of the fits."""
+        return _Modes(self.means[fits], self.deviations[fits], self.weights[fits])
+
+
+def _widened(part: np.ndarray, width: int, fill: float) -> np.ndarray:
+    missing = np.full((len(part), width - part.shape[1]), fill)
+    return np.concatenate([part, missing], axis=1)
+
+
+def _of_shape(sample: _Sample, starts: Sequence[_Modes], shape: str) -> Iterator[Mixture]:
+    """The best mixture of each number of modes, where they are apart; `starts`: by number of modes."""
+    binned, held, floor = sample.binned, sample.held, sample.floor
+    best = []
+    for start in starts:
+        tried, likelihoods = _improved(binned, held, start, shape, floor, ROUNDS_FIRST)
+        best.append(tried.rows([int(np.argmax(likelihoods))]))
+    better, _ = _improved(binned, held, _Modes.joined(best), shape, floor, ROUNDS_MOST)
+    for place in range(len(starts)):
+        modes, likelihood = _improved(sample.values, None, better.of(place), shape, floor, ROUNDS_LAST)
+        if _are_apart(modes):
+            yield _mixture(modes, shape, float(likelihood[0]), len(sample.values))
+
+
+def _are_apart(modes: _Modes) -> bool:
+    """True for modes that are neither rare nor closer than one deviation."""
+    means, deviations, weights = modes.means[0], modes.deviations[0], modes.weights[0]
     order = np.argsort(means)
     apart = np.diff(means[order]) > np.maximum(deviations[order][1:], deviations[order][:-1])
-    if not apart.all():
-        return None
-    return _mixture(modes, shape, likelihood, len(values))
+    return bool(apart.all()) and not (weights < WEIGHT_LEAST).any()
 
 
-def _mixture(modes: tuple[np.ndarray, ...], shape: str, likelihood: float, values: int) -> Mixture:
+def _mixture(modes: _Modes, shape: str, likelihood: float, values: int) -> Mixture:
     """Modes by falling weight, with their criterion."""
-    means, deviations, weights = modes
+    means, deviations, weights = modes.means[0], modes.deviations[0], modes.weights[0]
     criterion = -2 * likelihood + (3 * len(means) - 1) * math.log(values)
     if shape == HALF_NORMAL:
         criterion += GAIN_LEAST * values * (len(means) - 1)
@@ -174,61 +225,84 @@ def _binned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return sums[counts > 0] / counts[counts > 0], counts[counts > 0].astype(float)
 
 
-def _start(
-    values: np.ndarray, held: np.ndarray, count: int, random: np.random.Generator, floor: float
-) -> tuple[np.ndarray, ...]:
-    """k-means++: each further centre is drawn by the square of its distance from those before."""
-    centres = [random.choice(values, p=held / held.sum())]
-    for _ in range(count - 1):
-        distance = held * np.min((values[:, None] - np.array(centres)) ** 2, axis=1)
-        centres.append(random.choice(values, p=distance / distance.sum()))
-    means = np.array(centres)
-    nearest = np.argmin((values[:, None] - means) ** 2, axis=1)
-    deviations = np.empty(count)
+def _starts(sample: _Sample, count: int, random: np.random.Generator) -> _Modes:
+    """Starts by k-means++: each further centre is drawn by the square of its distance from those before."""
+    values, held = sample.binned, sample.held
+    runs = RESTARTS if count > 1 else 1
+    drawn = random.random((runs, count))
+    distance = np.full((runs, len(values)), np.inf)
+    means = np.empty((runs, count))
     for place in range(count):
-        mine = nearest == place
-        spread = np.average((values[mine] - means[place]) ** 2, weights=held[mine])
-        deviations[place] = max(math.sqrt(spread), floor)
-    return means, deviations, np.full(count, 1 / count)
+        shares = np.cumsum(held * (distance if place else np.ones_like(distance)), axis=1)
+        index = (shares <= drawn[:, place, None] * shares[:, -1:]).sum(axis=1)
+        means[:, place] = values[np.minimum(index, len(values) - 1)]
+        distance = np.minimum(distance, (values - means[:, place, None]) ** 2)
+    nearest = np.argmin((values - means[..., None]) ** 2, axis=1)
+    mine = held * (nearest[:, None, :] == np.arange(count)[:, None])
+    spread = (mine * (values - means[..., None]) ** 2).sum(axis=2) / np.maximum(mine.sum(axis=2), 1.0)
+    deviations = np.maximum(np.sqrt(spread), sample.floor)
+    return _Modes(means, deviations, np.full((runs, count), 1 / count))
 
 
 def _improved(
-    values: np.ndarray,
-    held: np.ndarray,
-    modes: tuple[np.ndarray, ...],
-    shape: str,
-    floor: float,
-    rounds: int,
-) -> tuple[tuple[np.ndarray, ...], float]:
-    """Expectation and maximisation by moments until the likelihood stands still; `held`: counts of values."""
-    means, deviations, weights = modes
-    likelihood = -math.inf
+    values: np.ndarray, held: np.ndarray | None, modes: _Modes, shape: str, floor: float, rounds: int
+) -> tuple[_Modes, np.ndarray]:
+    """Expectation and maximisation by moments of all fits at once, each until its likelihood stands still.
+
+    `held`: counts of values, None where each counts once.
+    """
+    centre = float(values.mean())
+    values = values - centre
+    held = np.ones_like(values) if held is None else held
+    squares = values**2
+    means, deviations, weights = modes.means - centre, modes.deviations.copy(), modes.weights.copy()
+    likelihood = np.full(len(means), -np.inf)
+    running = np.arange(len(means))
     for _ in range(rounds):
-        logs = np.log(weights) + _log_density(values[:, None], means, deviations, shape)
-        top = logs.max(axis=1, keepdims=True)
-        shares = np.exp(logs - top)
-        sums = shares.sum(axis=1, keepdims=True)
-        now = float(held @ (top + np.log(sums))[:, 0])
-        if now - likelihood < CONVERGED * abs(now):
-            return (means, deviations, weights), now
-        likelihood = now
-        shares *= held[:, None] / sums
-        mine = np.maximum(shares.sum(axis=0), 1e-12)
-        weights = mine / mine.sum()
-        means = shares.T @ values / mine
-        spread = (shares * (values[:, None] - means) ** 2).sum(axis=0) / mine
-        deviations = np.maximum(np.sqrt(spread), floor)
-    return (means, deviations, weights), likelihood
+        own = _Modes(means[running], deviations[running], weights[running])
+        shares, top = _densities(values, own, shape)
+        sums = shares.sum(axis=1)
+        now = _sums(top + np.log(sums), held)
+        stands = now - likelihood[running] < CONVERGED * np.abs(now)
+        likelihood[running] = now
+        if stands.any():
+            running, shares, sums, own = running[~stands], shares[~stands], sums[~stands], own.rows(~stands)
+            if not len(running):
+                break
+        shares *= (held / sums)[:, None, :]
+        mine = np.maximum(shares.sum(axis=2), 1e-12)
+        mine[own.weights == 0] = 0.0
+        weights[running] = mine / mine.sum(axis=1, keepdims=True)
+        mine[own.weights == 0] = 1.0
+        means[running] = _sums(shares, values) / mine
+        spread = _sums(shares, squares) / mine - means[running] ** 2
+        deviations[running] = np.maximum(np.sqrt(np.maximum(spread, 0.0)), floor)
+    return _Modes(means + centre, deviations, weights), likelihood
 
 
-def _log_density(values: np.ndarray, means: np.ndarray, deviations: np.ndarray, shape: str) -> np.ndarray:
-    """Logarithm of the split normal density of these moments: deviation s above its densest value, e s below.
+def _sums(shares: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sums of products over the last axis; `@` would wake all cores, which costs more than it spares."""
+    return np.einsum("...v,v->...", shares, values)
 
+
+def _densities(values: np.ndarray, modes: _Modes, shape: str) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted densities `[fit, mode, value]` of split normals beside the largest, and its logarithm.
+
+    A mode of these moments has the deviation s above its densest value, and e s below.
     Mean: densest + sqrt(2/π) (1 − e) s; variance: (1 − 2/π) (1 − e)² s² + e s².
     Source: Wallis, "The two-piece normal, binormal, or double Gaussian distribution", 2014.
     """
     edge = _EDGE[shape]
-    scale = deviations / math.sqrt((1 - 2 / math.pi) * (1 - edge) ** 2 + edge)
-    rest = values - (means - math.sqrt(2 / math.pi) * (1 - edge) * scale)
-    standard = np.where(rest < 0, rest / (edge * scale), rest / scale)
-    return math.log(2 / ((1 + edge) * math.sqrt(2 * math.pi))) - np.log(scale) - 0.5 * standard**2
+    scale = modes.deviations / math.sqrt((1 - 2 / math.pi) * (1 - edge) ** 2 + edge)
+    densest = modes.means - math.sqrt(2 / math.pi) * (1 - edge) * scale
+    with np.errstate(divide="ignore"):
+        height = np.log(2 / ((1 + edge) * math.sqrt(2 * math.pi))) + np.log(modes.weights) - np.log(scale)
+    found = values - densest[..., None]
+    found *= (math.sqrt(0.5) / scale)[..., None]
+    if edge < 1:
+        np.minimum(found, found / edge, out=found)
+    np.multiply(found, found, out=found)
+    np.subtract(height[..., None], found, out=found)
+    top = found.max(axis=1)
+    found -= top[:, None, :]
+    return np.exp(found, out=found), top

@@ -188,6 +188,7 @@ def _doubts(regimes: Sequence[Regime], nominal_Bps: float | None) -> list[str]:
                 f"{where}: the start-up does not show beside the bytes: measure shorter messages; the fit "
                 "takes none, and the line goes through the origin"
             )
+    findings += defects.odd_start(regimes[0].lines["one_way"].intercept)
     shown = [1 / regime.lines["one_way"].slope for regime in regimes if regime.rate_is_plausible]
     return findings + (defects.beside_nominal(max(shown), nominal_Bps) if shown else [])
 

@@ -233,9 +233,11 @@ def _merge(points: _Points, cuts: list[int]) -> list[int]:
         place = int(np.argmin(rises))
         residuals[place : place + 2] = [fused.pop(place)]
         del edges[place + 1]
-        for near in (place - 1, place):
-            if 0 <= near < len(fused):
-                fused[near] = points.residuals([edges[near]], [edges[near + 2]])[0]
+        near = [other for other in (place - 1, place) if 0 <= other < len(fused)]
+        if near:
+            renewed = points.residuals([edges[i] for i in near], [edges[i + 2] for i in near])
+            for other, residual in zip(near, renewed, strict=True):
+                fused[other] = residual
         cost = points.cost(sum(residuals), len(residuals), len(points.x))
         if cost <= best_cost + points.tolerance:
             best, best_cost = edges[1:-1], min(cost, best_cost)

@@ -11,7 +11,7 @@ the line:
 
 A call that begins to send has its own line (`isend_overhead`); polls and MPI_Wtime have their times by name.
 With modes, each overhead has b n as its time, and what single calls take beside that as modes, in place of a;
-lines go through means then, not medians.
+lines go through means then, not medians. A latency with modes is less than the wire's mean by theirs.
 """
 
 from __future__ import annotations
@@ -22,11 +22,19 @@ from dataclasses import dataclass
 
 from hopcast.calibrate import network_fit
 from hopcast.calibrate.accuracy import percent
+from hopcast.calibrate.latency_noise import Latency
+from hopcast.calibrate.lines import Line
 from hopcast.calibrate.mixtures import NORMAL, Mode
 from hopcast.calibrate.network_fit import NetworkFit, Regime
 
+ROUNDING = 1e-9
+"""Relative difference of two times that is one of arithmetic."""
 Noise = Mapping[tuple[str, float, str], tuple[float, Sequence[Mode]]]
 """Slope [s/B] and modes of the calls of a campaign, of the regime above a size, and of a kind."""
+
+
+Latencies = Mapping[tuple[str, float], Latency]
+"""Noise of the wire of a campaign, of the regime above a size."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +86,16 @@ class Level:
 
 
 def costs(
-    fit: NetworkFit, link_Bps: float | None = None, *, within_a_host: bool = False
+    fit: NetworkFit,
+    link_Bps: float | None = None,
+    *,
+    within_a_host: bool = False,
+    latencies: Latencies | None = None,
 ) -> tuple[float, list[Cost]]:
     """Latency of a NIC's link, 0 within a host, and the cost of each regime.
 
     link_Bps: bandwidth of the link, where it is known: the wire takes no less for a byte.
+    latencies: with noise, whose least is the NIC's part.
     """
     shares = [_overheads(regime, fit.eager_limit) for regime in fit.regimes]
     eager = [_is_eager(regime, fit.eager_limit) for regime in fit.regimes]
@@ -92,7 +105,11 @@ def costs(
         max(0.0, start - send.start_s - receive.start_s - (0.0 if early else 2 * starts[0]))
         for start, (send, receive), early in zip(starts, shares, eager, strict=True)
     ]
-    nic = 0.0 if within_a_host else min(wire) / 2
+    own = [(latencies or {}).get((fit.campaign, regime.above)) for regime in fit.regimes]
+    least = [
+        time if noise is None else min(time, noise.base_s) for time, noise in zip(wire, own, strict=True)
+    ]
+    nic = 0.0 if within_a_host else min(least) / 2
     handshake = 2 * max(starts[0], 2 * nic)
     laid_out = []
     for regime, (send, receive), early in zip(fit.regimes, shares, eager, strict=True):
@@ -101,8 +118,8 @@ def costs(
         rest = line.intercept - before
         findings = []
         bytes_s = send.per_byte_s + receive.per_byte_s
-        least = min(1 / link, line.slope)
-        both = 1.0 if bytes_s <= line.slope - least else (line.slope - least) / bytes_s
+        on_link = min(1 / link, line.slope)
+        both = 1.0 if bytes_s <= line.slope - on_link else (line.slope - on_link) / bytes_s
         if both < 1:
             findings.append(
                 f"sender and receiver take {1e9 * bytes_s:.4g} ns for each byte, the whole message "
@@ -110,7 +127,7 @@ def costs(
             )
         process_s = send.start_s + receive.start_s
         start = 1.0
-        if rest < process_s:
+        if rest < (1 - ROUNDING) * process_s:
             start = max(rest, 0.0) / process_s if process_s > 0 else 0.0
             findings.append(
                 f"the start-up that fits best, {_time(line.intercept)}, is less than what "
@@ -131,15 +148,16 @@ def text(
     machine: Machine,
     memory: NetworkFit | None = None,
     noise: Noise | None = None,
+    latencies: Latencies | None = None,
     levels: Sequence[Level] = (),
 ) -> str:
-    """The file, with modes of overheads where `noise` has them.
+    """The file, with modes of overheads and latencies where `noise` and `latencies` have them.
 
     levels: those inside hosts, from the innermost outwards.
     """
-    noise = noise or {}
+    noise, latencies = noise or {}, latencies or {}
     nominal = machine.bandwidth_Bps
-    nic, laid_out = costs(fit, nominal)
+    nic, laid_out = costs(fit, nominal, latencies=latencies)
     fastest = max(cost.rate_Bps for cost in laid_out)
     lines = [*_head(fit, machine), "", "[topology]", 'kind = "crossbar"', f"hosts = {machine.hosts}"]
     lines += ["", "[host]", f"processes = {machine.processes}"]
@@ -149,9 +167,9 @@ def text(
                 f"sockets = {machine.processes // level.processes}    # groups of the level 'socket'"
             )
             lines.append('socket_order = "block"')
-    lines += ["", *_memory(fit, memory, nic, laid_out, noise)]
+    lines += ["", *_memory(fit, memory, nic, laid_out, noise, latencies)]
     for level in levels:
-        lines += ["", *_level(level, noise)]
+        lines += ["", *_level(level, noise, latencies)]
     lines += ["", "[nic]"]
     if nominal is not None and nominal >= fastest:
         lines.append(f'bandwidth = "{_rate(nominal)}"    # nominal')
@@ -180,7 +198,7 @@ def text(
         lines.append(f'unmeasured = "messages within a host were not measured: they take what {take}"')
     lines += ["", "[compute]", f'flop_rate = "{machine.flop_rate}"    # as given; no message tells it']
     for number, (regime, cost) in enumerate(zip(fit.regimes, laid_out, strict=True), 1):
-        lines += ["", *_regime(number, regime, cost, fit, noise)]
+        lines += ["", *_regime(number, regime, cost, fit, noise, latencies)]
     for function, seconds in (("MPI_Iprobe", fit.iprobe_s), ("MPI_Wtime", fit.wtime_s)):
         if seconds:
             lines += ["", "[[mpi.functions]]", f'function = "{function}"', f'time = "{_time(seconds)}"']
@@ -207,7 +225,12 @@ def _head(fit: NetworkFit, machine: Machine) -> list[str]:
 
 
 def _memory(
-    fit: NetworkFit, memory: NetworkFit | None, nic: float, laid_out: list[Cost], noise: Noise
+    fit: NetworkFit,
+    memory: NetworkFit | None,
+    nic: float,
+    laid_out: list[Cost],
+    noise: Noise,
+    latencies: Latencies,
 ) -> list[str]:
     if memory is None and fit.copy is not None:
         return [
@@ -225,15 +248,22 @@ def _memory(
             f'bandwidth = "{_rate(laid_out[-1].rate_Bps)}"',
         ]
         return lines
-    return _copies("[host.memory]", "[[host.memory.regimes]]", [], memory, noise)
+    return _copies("[host.memory]", "[[host.memory.regimes]]", [], memory, noise, latencies)
 
 
-def _level(level: Level, noise: Noise) -> list[str]:
+def _level(level: Level, noise: Noise, latencies: Latencies) -> list[str]:
     keys = [f'name = "{level.name}"', f"processes = {level.processes}"]
-    return _copies("[[host.levels]]", "[[host.levels.regimes]]", keys, level.fit, noise)
+    return _copies("[[host.levels]]", "[[host.levels.regimes]]", keys, level.fit, noise, latencies)
 
 
-def _copies(longest: str, shorter: str, keys: Sequence[str], memory: NetworkFit, noise: Noise) -> list[str]:
+def _copies(
+    longest: str,
+    shorter: str,
+    keys: Sequence[str],
+    memory: NetworkFit,
+    noise: Noise,
+    latencies: Latencies,
+) -> list[str]:
     """The section `longest`, with these keys, and its regimes `shorter`, of a fit within a host."""
     _, laid_out = costs(memory, within_a_host=True)
     pairs = list(zip(memory.regimes, laid_out, strict=True))
@@ -248,7 +278,7 @@ def _copies(longest: str, shorter: str, keys: Sequence[str], memory: NetworkFit,
         else:
             lines += ["", f"{shorter}    # {regime.accuracy}", f'up_to = "{regime.up_to:.0f} B"']
         lines += [
-            f'latency = "{_time(cost.latency_s)}"    # of the line {_line(line)}',
+            *_latency(cost, line, latencies.get((memory.campaign, regime.above))),
             f'bandwidth = "{_rate(cost.rate_Bps)}"{_relative_error(line.slope, line.slope_error)}',
             *_processes(regime, cost, memory, noise),
         ]
@@ -256,7 +286,9 @@ def _copies(longest: str, shorter: str, keys: Sequence[str], memory: NetworkFit,
     return lines
 
 
-def _regime(number: int, regime: Regime, cost: Cost, fit: NetworkFit, noise: Noise) -> list[str]:
+def _regime(
+    number: int, regime: Regime, cost: Cost, fit: NetworkFit, noise: Noise, latencies: Latencies
+) -> list[str]:
     early = _is_eager(regime, fit.eager_limit)
     line = regime.lines["one_way"]
     lines = [
@@ -270,12 +302,24 @@ def _regime(number: int, regime: Regime, cost: Cost, fit: NetworkFit, noise: Noi
     if regime.up_to is not None:
         lines.append(f'up_to = "{regime.up_to:.0f} B"')
     lines += _processes(regime, cost, fit, noise)
-    lines.append(f'latency = "{_time(cost.latency_s)}"    # of the line {_line(line)}')
+    lines += _latency(cost, line, latencies.get((fit.campaign, regime.above)))
     error = _relative_error(line.slope, line.slope_error)
     if regime.rate_is_doubtful:
         error = error.replace("#", "# not identified:", 1) or "    # not identified"
     lines.append(f'process_rate = "{_rate(cost.rate_Bps)}"{error}')
     return lines + [f"# note: {finding}" for finding in cost.findings]
+
+
+def _latency(cost: Cost, line: Line, noise: Latency | None) -> list[str]:
+    """The wire's time, with its modes: both have the mean that the line leaves."""
+    if noise is None:
+        return [f'latency = "{_time(cost.latency_s)}"    # of the line {_line(line)}']
+    late = sum(mode.weight * mode.mean for mode in noise.modes)
+    modes = [f"    {_mode(mode, 1.0)}," for mode in noise.modes]
+    return [
+        f'latency = "{_time(max(0.0, cost.latency_s - late))}"    # less its modes, of {_line(line)}',
+        *("latency_modes = [", *modes, "]"),
+    ]
 
 
 def _processes(regime: Regime, cost: Cost, fit: NetworkFit, noise: Noise) -> list[str]:
@@ -292,9 +336,11 @@ def _processes(regime: Regime, cost: Cost, fit: NetworkFit, noise: Noise) -> lis
     for key, kind, share in shares:
         found = noise.get((fit.campaign, regime.above, kind))
         is_own = key == "isend" or early
-        measured = (
-            f"    # {kind}: {_line(regime.lines[kind])}" if kind in regime.lines and share != Share() else ""
-        )
+        measured = ""
+        if kind in regime.lines and share != Share():
+            measured = f"    # {kind}: {_line(regime.lines[kind])}"
+        elif early and kind not in regime.lines:
+            measured = "    # not measured: counted as the network's"
         if found is None or not is_own:
             lines.append(f'{key}_overhead = "{_linear(share)}"{measured}')
             continue
@@ -334,7 +380,7 @@ def _parts(early: bool) -> str:
     return "sender, receiver and wire" if early else "the handshake and the wire"
 
 
-def _line(line) -> str:
+def _line(line: Line) -> str:
     start = f"{1e6 * line.intercept:.4g} µs" + _plus_minus(1e6 * line.intercept_error)
     return f"{start} + {1e9 * line.slope:.4g} ns/B{_plus_minus(1e9 * line.slope_error)} n"
 

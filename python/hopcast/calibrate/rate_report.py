@@ -29,8 +29,8 @@ class RegimeFit:
 
     @property
     def best(self) -> str:
-        """The law of the least criterion."""
-        return min(self.laws, key=lambda name: self.laws[name].criterion)
+        """The law of the least criterion; the first of those that differ by rounding."""
+        return min(self.laws, key=lambda name: round(self.laws[name].criterion, 6))
 
 
 def choose(runs: Sequence[PairTimes], block: str | None, places: int) -> PairTimes:
@@ -53,6 +53,8 @@ def fit_regimes(data: PairTimes, ends: Sequence[float] | None, models: Sequence[
     """Fits of every regime; ends that are not given are learned."""
     if ends is None:
         ends = rate_regimes.learn(data)
+        if "modified" in models and not {"max-rate", "extended"} & set(models):
+            ends = rate_regimes.merged(data, ends, "modified")
     edges = [0.0, *ends, np.inf]
     fits = []
     for above, up_to in itertools.pairwise(edges):
@@ -111,32 +113,45 @@ def findings(fits: Sequence[RegimeFit]) -> tuple[str, ...]:
 
 
 def toml(data: PairTimes, fits: Sequence[RegimeFit]) -> str:
-    """Regimes for a platform file; the law that a platform can hold and whose criterion is least."""
-    parts = [
-        f"# Fitted by `hopcast calibrate rates` to {data.name}: up to {data.pairs.max():.0f} pairs of "
-        f"processes.",
-        f"# {data.conversion}. Times of a message hold its overheads and the network: where "
-        f"[mpi.regimes] of your",
+    """Regimes for a platform file, each of the law of the least criterion."""
+    advice = [
+        "# Times of a message hold its overheads and the network: where [mpi.regimes] of your",
         "# platform have overheads and [nic] a latency, take them off `latency`.",
     ]
+    return "\n".join([*provenance(data), *advice, "", *regimes(fits)])
+
+
+def provenance(data: PairTimes) -> list[str]:
+    """Comments about the data of a fit."""
+    return [
+        f"# Fitted by `hopcast calibrate rates` to {data.name}: up to {data.pairs.max():.0f} pairs of "
+        "processes.",
+        f"# Read as: {data.conversion}.",
+    ]
+
+
+def regimes(fits: Sequence[RegimeFit]) -> list[str]:
+    """Lines of `[[mpi.regimes]]`, an empty one after each."""
+    parts = []
     for number, fit in enumerate(fits, 1):
-        held = [name for name in fit.laws if name != "modified"]
-        if not held:
-            raise InputError("a platform cannot hold the modified law yet: fit another with --models, too")
-        name = min(held, key=lambda law: fit.laws[law].criterion)
-        law = fit.laws[name]
-        parts += ["", f"[[mpi.regimes]]    # {name}; {law.accuracy}", f'name = "regime {number}"']
+        law = chosen(fit)
+        parts += [f"[[mpi.regimes]]    # {law.model}; {law.accuracy}", f'name = "regime {number}"']
         if fit.up_to is not None:
             parts.append(f'up_to = "{fit.up_to:.0f} B"')
-        parts += _keys(law)
-    return "\n".join(parts) + "\n"
+        parts += [*_keys(law), ""]
+    return parts
 
 
 _KEYS = {"s": "latency", "R_C": "process_rate", "R_Cb": "process_rate", "R_N": "nic_rate"}
 
 
+def chosen(fit: RegimeFit) -> Law:
+    """The law of a regime that a platform gets."""
+    return fit.laws[fit.best]
+
+
 def _keys(law: Law) -> list[str]:
-    found = []
+    found = ['overlap = "nic"    # T = max(k n / R_N, s + n / R_C)'] if law.model == "modified" else []
     for name, value in law.values.items():
         if value is None:
             found += [f"# {note}" for note in law.notes if note.startswith(f"{name} ")]

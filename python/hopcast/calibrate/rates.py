@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hopcast.calibrate.accuracy import Accuracy, accuracy
-from hopcast.calibrate.pair_sums import Sums
+from hopcast.calibrate.pair_sums import NOTICED, ROUNDING, Sums
 from hopcast.calibrate.pair_times import PairTimes
 from hopcast.errors import InputError
 
@@ -134,6 +134,10 @@ def _modified(data: PairTimes) -> tuple[np.ndarray, list[str]]:
         if cost < best_cost:
             best, best_cost = parameters, cost
     assert best is not None, "fits to finite times have finite errors"
+    without = np.append(_postal(data)[0], 0.0)
+    cost, rows = _cost(_FORMULAS["modified"](without, data.pairs, data.sizes), data), len(data.seconds)
+    if cost <= best_cost * (1 + NOTICED / rows) + ROUNDING * rows:  # the NIC limits no more than chance does
+        best = without
     return best, []
 
 
@@ -200,9 +204,8 @@ def _law(model: str, data: PairTimes, parameters: np.ndarray, notes: list[str]) 
     if freedom > 0:
         spread[seen] = np.sqrt(np.diag(covariance) * residual / freedom) / scale[seen]
     values, errors = _named(model, names, parameters, spread, notes, data)
-    criterion = len(data.seconds) * math.log(max(residual, 1e-300) / len(data.seconds)) + len(
-        names
-    ) * math.log(len(data.seconds))
+    rows = len(data.seconds)
+    criterion = rows * math.log(max(residual / rows, ROUNDING)) + len(names) * math.log(rows)
     return Law(
         model,
         values,

@@ -51,12 +51,21 @@ class Page:
     made: str
 
 
+HeldBack = Mapping[str, tuple[Accuracy, Accuracy]]
+"""By campaign: errors of a fit to every other size, at those sizes and at the sizes between them."""
+
+
 def write(
-    place: Path, name: str, fits: Sequence[tuple[Campaign, NetworkFit]], data: Sequence[Path], platform: Path
+    place: Path,
+    name: str,
+    fits: Sequence[tuple[Campaign, NetworkFit]],
+    held: HeldBack,
+    data: Sequence[Path],
+    platform: Path,
 ) -> None:
     """Writes the page."""
     campaign, fit = fits[0]
-    series = pictures.one_way(campaign)
+    series = pictures.one_way(campaign.without_clock())
     errors = accuracy(fit.one_way_s(series.sizes), series.seconds)
     first, last = (f"{size:,.0f} B" for size in fit.sizes)
     sentence = (
@@ -69,7 +78,7 @@ def write(
         percent(errors.median),
         sentence,
         [finding for _, part in fits for finding in part.findings],
-        [_part(*both) for both in fits],
+        [_part(*both, held.get(both[0].name)) for both in fits],
         _machine(data),
         str(platform),
         platform.read_text(),
@@ -81,29 +90,32 @@ def write(
         raise InputError(f"{place}: cannot be written: {error.strerror}") from None
 
 
-def errors_held_back(
-    fits: Sequence[tuple[Campaign, NetworkFit]], levels: Mapping[str, str]
+def held_back_of(fits: Sequence[tuple[Campaign, NetworkFit]]) -> HeldBack:
+    """Errors at sizes held back, of campaigns with enough sizes."""
+    series = {campaign.name: pictures.one_way(campaign.without_clock()) for campaign, _ in fits}
+    return {name: held_back(one) for name, one in series.items() if len(one.sizes) >= HELD_BACK_LEAST}
+
+
+def recorded(
+    fits: Sequence[tuple[Campaign, NetworkFit]], held: HeldBack, levels: Mapping[str, str]
 ) -> dict[str, Accuracy]:
-    """Errors at every other size of a fit to the rest, between hosts and within one; none for few sizes.
+    """Errors at the sizes held back as a platform file names them, between hosts and within one.
 
     levels: names of the levels inside hosts that campaigns are of.
     """
     errors = {}
     for campaign, _ in fits:
-        series = pictures.one_way(campaign)
-        if len(series.sizes) >= HELD_BACK_LEAST:
+        if campaign.name in held:
             place = " inside hosts" if campaign.within_a_host else ""
             place = f" inside {levels[campaign.name]}" if campaign.name in levels else place
-            errors[f"ping-pong{place}"] = held_back(series)[1]
+            errors[f"ping-pong{place}"] = held[campaign.name][1]
     return errors
 
 
-def _part(campaign: Campaign, fit: NetworkFit) -> Part:
-    series = pictures.one_way(campaign)
+def _part(campaign: Campaign, fit: NetworkFit, held: tuple[Accuracy, Accuracy] | None) -> Part:
     said = ""
-    if len(series.sizes) >= HELD_BACK_LEAST:
-        used, rest = held_back(series)
-        said = f"Fitted to every other size: {used}. At the sizes held back: {rest}."
+    if held is not None:
+        said = f"Fitted to every other size: {held[0]}. At the sizes held back: {held[1]}."
     return Part(
         campaign.name,
         pictures.of_fit(campaign, fit),

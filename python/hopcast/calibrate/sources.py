@@ -16,6 +16,8 @@ def read(places: Sequence[Path], *, unit_bytes: float = 1.0, one_way: bool = Fal
     for place in places:
         if not place.exists():
             raise InputError(f"{place}: no such file or directory")
+        if place.is_file() and place.stat().st_size == 0:
+            raise InputError(f"{place}: an empty file: nothing to fit")
         if tables.is_table(place):
             found += tables.read(place, unit_bytes=unit_bytes, one_way=one_way)
             continue

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
+from hopcast.cli import platform_output
 from hopcast.cli.calibrate_all import command as all_steps
 from hopcast.cli.calibrate_calls import command as calls
 from hopcast.cli.calibrate_check import command as check
 from hopcast.cli.calibrate_design import command as design
 from hopcast.cli.calibrate_fit import command as fit
 from hopcast.cli.calibrate_measure import command as measure
+from hopcast.cli.calibrate_options import HOSTS
 from hopcast.errors import InputError
 
 _DATA = click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -53,19 +55,36 @@ command.add_command(fit)
     help="Ends of regimes, such as 512B,8KiB.",
 )
 @click.option(
-    "--models", default="postal,max-rate,extended,modified", show_default=True, metavar="LAWS", help="To fit."
+    "--models",
+    "--model",
+    default="postal,max-rate,extended,modified",
+    show_default=True,
+    metavar="LAWS",
+    help="To fit.",
 )
 @click.option("--block", metavar="NAME", help="Block of the data to take, where it has several.")
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Regimes for a platform file, TOML."
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Platform file to write; without --flop-rate regimes for one.",
 )
-def rates(data: tuple[Path, ...], regimes: str, models: str, block: str | None, out: Path | None) -> None:
+@click.option(
+    "--flop-rate", metavar="RATE", help='Of one process, such as "10 Gflop/s": for a whole platform.'
+)
+@HOSTS
+@click.option(
+    "--processes", type=click.IntRange(1), help="Processes of a host. Default: as many as DATA have."
+)
+@click.option("--name", help="Of the platform. Default: that of FILE.")
+def rates(data: tuple[Path, ...], regimes: str, models: str, block: str | None, **options) -> None:
     """Fit the laws of k processes that share a NIC to DATA: nodecomm's text, or max-rate outputs.
 
     Several DATA are runs of the same; ARCHIVE::PATH is a file of an archive. Errors "held back" are those at
     even k of a fit to odd k.
     """
-    from hopcast.calibrate import pair_times, quantities, rate_report
+    from hopcast.calibrate import pair_times, quantities, rate_platform, rate_report
 
     runs = [part for place in data for part in pair_times.read(place)]
     chosen = rate_report.choose(runs, block, len(data))
@@ -76,12 +95,20 @@ def rates(data: tuple[Path, ...], regimes: str, models: str, block: str | None, 
         click.echo(line)
     for finding in dict.fromkeys(chosen.findings + rate_report.findings(fits)):
         click.echo(f"warning: {finding}", err=True)
-    if out is not None:
+    out, flop_rate = options["out"], options["flop_rate"]
+    if out is not None and flop_rate is not None:
+        machine = rate_platform.Machine(
+            options["name"] or out.stem, flop_rate, options["hosts"], options["processes"]
+        )
+        platform_output.write({out: rate_platform.text(chosen, fits, machine)}, out)
+        click.echo(f"Platform {out}")
+    elif out is not None:
         try:
             out.write_text(rate_report.toml(chosen, fits))
         except OSError as error:
             raise InputError(f"{out}: cannot be written: {error.strerror}") from None
         click.echo(f"Regimes  {out}")
+        click.echo("Regimes alone: with --flop-rate it is a whole platform", err=True)
 
 
 @command.command()

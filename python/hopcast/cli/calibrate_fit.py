@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -122,19 +123,29 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     fits += [(part, fit_campaign(part, eager_limit=near)) for *_, part in levels]
     varying = modes.find(fits) if options["noise"] or options["modes"] is not None else []
     noise = modes.noise(varying) if options["noise"] else {}
-    told = [modes.with_means(*both, varying) for both in fits] if noise else [part for _, part in fits]
-    errors = report.errors_held_back(fits, {part.name: name for name, _, part in levels})
+    told = (
+        [modes.with_means(*both, varying) for both in fits]
+        if options["noise"]
+        else [part for _, part in fits]
+    )
+    latencies = {}
+    if options["noise"]:
+        fits, told, latencies = _with_latency_noise(fits, told, nominal)
+    held = report.held_back_of(fits)
     load = (beside or {}).get("conditions", {}).get("background")
     known = accuracy_record.section(
-        measured_machine.day(data), load, errors, "every other size, held back from a fit"
+        measured_machine.day(data),
+        load,
+        report.recorded(fits, held, {part.name: name for name, _, part in levels}),
+        "every other size, held back from a fit",
     )
     inside = [
         platform_file.Level(name, processes, part)
         for (name, processes, _), part in zip(levels, told[len(told) - len(levels) :], strict=True)
     ]
-    text = platform_file.text(told[0], machine, told[1] if memory else None, noise, inside)
+    text = platform_file.text(told[0], machine, told[1] if memory else None, noise, latencies, inside)
     platform_output.write({out: f"{text}\n{known}"}, out)
-    _show_fit(fitted, platform_file.costs(fitted, nominal)[1])
+    _show_fit(fits[0][1], platform_file.costs(fitted, nominal)[1])
     for _, part in fits[1:]:
         _show_fit(part, platform_file.costs(part, within_a_host=True)[1])
     if options["residuals"] is not None:
@@ -145,8 +156,23 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
         click.echo(f"Modes      {options['modes']}")
     click.echo(f"Platform   {out}")
     page = options["report"] or out.with_suffix(".html")
-    report.write(page, machine.name, fits, data, out)
+    report.write(page, machine.name, fits, held, data, out)
     click.echo(f"Report     {page}")
+
+
+def _with_latency_noise(fits, told, nominal: float | None):
+    """The fits, and those with means, with what the data do not tell of latencies; and the noise of these."""
+    from hopcast.calibrate import latency_noise, platform_file
+
+    latencies, said, means = {}, [], []
+    for number, ((campaign, fit), mean) in enumerate(zip(fits, told, strict=True)):
+        within = number > 0
+        _, costs = platform_file.costs(mean, None if within else nominal, within_a_host=within)
+        found, findings = latency_noise.find(campaign, mean, [bool(cost.findings) for cost in costs])
+        latencies |= {(fit.campaign, above): noise for above, noise in found.items()}
+        said.append((campaign, replace(fit, findings=fit.findings + findings)))
+        means.append(replace(mean, findings=fit.findings + findings))
+    return said, means, latencies
 
 
 def _chosen(found, options: dict, place: str):

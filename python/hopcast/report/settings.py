@@ -62,13 +62,13 @@ def short_hash(entry: dict[str, Any]) -> str:
 
 
 def _flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys with their sections; entries of arrays of tables by number."""
+    """Keys with their sections, as `--set` takes them; entries of arrays of tables by number from 0."""
     for key, value in values.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{before}{key}.")
         elif isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
-            for number, entry in enumerate(value, 1):
-                yield from _flat(entry, f"{before}{key}[{number}].")
+            for number, entry in enumerate(value):
+                yield from _flat(entry, f"{before}{key}.{number}.")
         elif before:  # name, summary and source do not change a result
             yield before + key, value
 

@@ -12,7 +12,7 @@ impl World {
         if self.failure.is_some() {
             return;
         }
-        if self.noise.is_some() && self.hold_back(arrival, context) {
+        if self.may_hold_back && self.hold_back(arrival, context) {
             return;
         }
         let what = ProtocolMessage::unpack(&arrival.message.cargo);

@@ -240,7 +240,7 @@ impl World {
         }
         let request = Message { size: Bytes(0), ..arrival.message };
         let request = Message { regime: self.regime_of(&request), ..request };
-        let idle = context.network.idle_parts(&request);
+        let idle = self.idle_parts(&request, &*context.network);
         let asked = Flight::new(incoming.arrived.since(incoming.requested), idle);
         let stalled = data.waited.stalled();
         // The answer has gone the other way; what the sender has done with it is its work.
@@ -248,7 +248,7 @@ impl World {
         let theirs = arrival.injected.since(incoming.answered);
         let theirs = theirs.saturating_sub(stalled.saturating_sub(incoming.stalled));
         let answer = data.cleared.since(incoming.answered).min(theirs);
-        let answered = Flight::new(answer, context.network.idle_parts(&back));
+        let answered = Flight::new(answer, self.idle_parts(&back, &*context.network));
         let ours = incoming.answered.since(incoming.matched).saturating_sub(incoming.stalled);
         let work = ours + theirs.saturating_sub(answered.total()) + end.since(context.now);
         let flight = self.event.flight();
@@ -298,7 +298,7 @@ impl World {
             cargo: [0; CARGO_WORDS],
         };
         let request = Message { regime: self.regime_of(&request), ..request };
-        let idle = context.network.idle_parts(&request);
+        let idle = self.idle_parts(&request, &*context.network);
         let asked = Flight::new(arrived.since(outgoing.requested), idle);
         let rest = at.since(matched).saturating_sub(cleared.flight.total());
         Handshake {
@@ -355,7 +355,7 @@ impl World {
         let Message { from, to, .. } = arrival.message;
         let there = Message { from: to, to: from, size: pending.bytes, ..arrival.message };
         let there = Message { regime: self.regime_of(&there), ..there };
-        let idle = context.network.idle_parts(&there);
+        let idle = self.idle_parts(&there, &*context.network);
         let there = Flight::new(answer.arrived.since(pending.handed), idle);
         let held = arrival.injected.since(answer.arrived);
         let [latency, bandwidth, contention] = there.spans();

@@ -3,7 +3,7 @@
 use engine::hash::Map;
 use engine::random::{Stream, stream};
 use engine::{Bytes, Duration, Lane, LinearTime, Owner};
-use network::{Arrival, Delays, Happening};
+use network::{Arrival, Delays, Happening, HostParameters, IdleTime, Message, Network};
 
 use crate::message_noise::{MessageNoise, Purpose};
 use crate::operation::Rank;
@@ -95,42 +95,84 @@ impl World {
     }
 }
 
-/// A message that the network has delivered, and noise holds back.
+/// True if a regime has latency that overlaps with the network's work.
+pub(super) fn overlap_of(host: &HostParameters) -> bool {
+    host.regimes.iter().any(|regime| regime.overlapped_latency > Duration::ZERO)
+}
+
+/// A message that the network has delivered, and that is held back.
 pub(super) struct Late {
-    /// With the time that it is held back as a part of its latency.
+    /// With the time that it is held back, and that overlapped with the network's, as a part of its latency.
     arrival: Arrival,
     /// Delays of it on the network.
     delays: Delays,
 }
 
 impl World {
-    /// Holds back a message that the network delivers now, if noise says so.
+    /// Time that `message` takes on an idle network, with latency that overlaps with the network's work.
+    pub(super) fn idle_parts(&self, message: &Message, network: &dyn Network) -> IdleTime {
+        let idle = network.idle_parts(message);
+        IdleTime { latency: idle.latency + self.beyond_network(message, idle, network), ..idle }
+    }
+
+    /// The part of `message`'s own time that is not over when it has passed an idle network in `idle`.
+    fn beyond_network(&self, message: &Message, idle: IdleTime, network: &dyn Network) -> Duration {
+        if message.from.host == message.to.host {
+            return Duration::ZERO;
+        }
+        let regime = &self.setup.host.regimes[usize::from(message.regime)];
+        if regime.overlapped_latency == Duration::ZERO || !network.takes_time() {
+            return Duration::ZERO;
+        }
+        regime.own_time(message.size).saturating_sub(idle.transfer)
+    }
+
+    /// Holds back a message that the network delivers now, until its own time is over and as long as noise says. False if
+    /// neither concerns it.
     pub(super) fn hold_back(&mut self, arrival: &Arrival, context: &mut Context) -> bool {
-        let message = &arrival.message;
         if arrival.happening != Happening::Delivered {
             return false;
         }
-        let ends = Ends::of(&message.cargo);
-        let in_memory = message.from.host == message.to.host;
-        let noise = self.noise.as_mut().expect("asked where there is some");
-        let drawn = noise.draw(ends.dest, in_memory, message.regime.into(), Purpose::Latency);
-        let late = Duration::from_seconds(drawn.unwrap_or(0.0).max(0.0));
-        if late == Duration::ZERO {
+        let mut arrival = *arrival;
+        let message = &arrival.message;
+        let beyond = self.beyond_network(message, arrival.idle, &*context.network);
+        let noise = self.latency_noise(message);
+        if beyond + noise == Duration::ZERO {
             return false;
         }
-        let flight = Flight::new(context.now.since(arrival.injected), arrival.idle);
-        let delays = context.network.delays(message, flight.contention);
-        let mut arrival = *arrival;
-        arrival.idle.latency += late;
+        let flown = context.now.since(arrival.injected);
+        arrival.idle.latency += beyond;
+        let early =
+            if beyond == Duration::ZERO { beyond } else { arrival.idle.total().saturating_sub(flown) };
+        let delays = context.network.delays(message, Flight::new(flown, arrival.idle).contention);
+        arrival.idle.latency += noise;
+        let late = early + noise;
+        if late == Duration::ZERO {
+            self.deliver_now(Late { arrival, delays }, context);
+            return true;
+        }
+        let owner = Owner::new(Lane::Rank, Ends::of(&arrival.message.cargo).dest.0);
         let index = self.late.insert(Late { arrival, delays });
-        let owner = Owner::new(Lane::Rank, ends.dest.0);
         context.queue.push(context.now + late, owner, Wake::Late(index).encode());
         true
     }
 
+    /// Latency that noise adds to `message`.
+    fn latency_noise(&mut self, message: &Message) -> Duration {
+        let Some(noise) = &mut self.noise else { return Duration::ZERO };
+        let dest = Ends::of(&message.cargo).dest;
+        let in_memory = message.from.host == message.to.host;
+        let drawn = noise.draw(dest, in_memory, message.regime.into(), Purpose::Latency);
+        Duration::from_seconds(drawn.unwrap_or(0.0).max(0.0))
+    }
+
     /// A message that was held back is delivered.
     pub(super) fn deliver_late(&mut self, index: LateIndex, context: &mut Context) {
-        let Late { arrival, delays } = self.late.remove(index);
+        let late = self.late.remove(index);
+        self.deliver_now(late, context);
+    }
+
+    fn deliver_now(&mut self, Late { arrival, delays }: Late, context: &mut Context) {
         let what = ProtocolMessage::unpack(&arrival.message.cargo);
         self.follow_late(&what, &arrival, delays, context);
         self.take(&what, &arrival, context);

@@ -54,4 +54,8 @@ impl Network for Infinite {
     fn idle_parts(&self, _message: &Message) -> IdleTime {
         IdleTime::default()
     }
+
+    fn takes_time(&self) -> bool {
+        false
+    }
 }

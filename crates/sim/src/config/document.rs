@@ -21,9 +21,9 @@ pub struct Override {
 }
 
 impl Override {
-    /// Override of `--set key=value`.
+    /// Override of `--set key=value`; a key may write `list[0]` for `list.0`.
     pub fn set(key: &str, value: &str) -> Override {
-        Override { key: key.to_string(), value: value.to_string(), flag: format!("--set {key}={value}") }
+        Override { key: dotted(key), value: value.to_string(), flag: format!("--set {key}={value}") }
     }
 }
 
@@ -63,12 +63,27 @@ pub enum Item {
 pub fn parse(file: &str, text: &str) -> Result<Node, InputError> {
     let reader = Reader::new(file, text);
     let root = DeTable::parse(text).map_err(|error| {
-        let at = reader.place(error.span().map_or(0, |span| span.start));
-        at.error(format!("not TOML: {}", error.message().trim_end()))
+        let offset = error.span().map_or(0, |span| span.start);
+        let advice = bare_text(text, offset)
+            .map_or(String::new(), |bare| format!("; text needs quotes: write {}", quoted(bare)));
+        reader.place(offset).error(format!("not TOML: {}{advice}", error.message().trim_end()))
     })?;
     let start = reader.place(0);
     let item = reader.table(root.into_inner())?;
     Ok(Node { at: start.clone(), key_at: start, text: String::new(), item })
+}
+
+/// Value without quotes in which an error at `offset` lies: `fat-tree` of `kind = fat-tree`.
+fn bare_text(text: &str, offset: usize) -> Option<&str> {
+    let start = text.get(..offset)?.rfind('\n').map_or(0, |at| at + 1);
+    let line = text[start..].lines().next()?;
+    // The value that the error lies in, or at whose end it is.
+    let mut values = line.match_indices('=').map(|(at, _)| at + 1);
+    let from = values.rfind(|at| start + at <= offset)?;
+    let rest = &line[from..];
+    let value = rest[..rest.find([',', '}', ']', '#']).unwrap_or(rest.len())].trim();
+    let is_text = value.starts_with(|c: char| c.is_alphanumeric()) && value.contains(char::is_alphabetic);
+    (is_text && !value.contains(['"', '\''])).then_some(value)
 }
 
 /// Converts spans to places.
@@ -162,6 +177,22 @@ pub fn value(origin: &str, text: &str) -> Node {
     node
 }
 
+/// A key whose entries of lists are written as steps of their own: `a.0.b` for `a[0].b`.
+fn dotted(key: &str) -> String {
+    let mut found = String::new();
+    for step in key.split('.') {
+        let number = step.strip_suffix(']').and_then(|step| step.split_once('['));
+        let entry =
+            number.filter(|(_, number)| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()));
+        let written = entry.map_or(step.to_string(), |(list, number)| format!("{list}.{number}"));
+        if !found.is_empty() {
+            found.push('.');
+        }
+        found.push_str(&written);
+    }
+    found
+}
+
 /// Quotes `text` as a TOML string.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
@@ -190,7 +221,7 @@ impl Node {
     }
 
     /// Lays an override over this document. Its key is `section.key`; an entry of a list of tables is named by its
-    /// number from 0 or its `name` (`mpi.regimes.eager.up_to`).
+    /// number from 0 or its `name` (`mpi.regimes.0.up_to`, `mpi.regimes.eager.up_to`).
     pub fn set(&mut self, by: &Override) -> Result<(), InputError> {
         let (key, origin) = (&by.key, by.flag.clone());
         let new = value(&origin, &by.value);

@@ -1,7 +1,7 @@
 //! `[host]`, `[nic]`, the packets of `[link]` and `[[mpi.regimes]]`, as the network wants them.
 
 use engine::registry::{Kind, Parameter, names};
-use engine::{Bandwidth, Bytes};
+use engine::{Bandwidth, Bytes, Duration};
 use mpi::compute::SocketOrder;
 use network::topology::{ATTACHMENTS, planes};
 use network::{HostParameters, NicChoice, NicOrder, Nics, Regime};
@@ -133,6 +133,13 @@ pub(super) const REGIMES: &[Parameter] = &[
     ),
     optional("receive_overhead", Kind::LinearTime, "0 ns", "Time of the receiving process for each message"),
     optional("latency", Kind::Time, "0 ns", "Added to the latency of the path, on no process"),
+    optional(
+        "overlap",
+        Kind::Choice(&["none", "nic"]),
+        "none",
+        "What goes on during the latency of the regime: `nic`: the NIC works for this message and for others, so that k \
+         processes take max(k n / R_N, s + n / R_C), the modified max-rate law; `none`: s comes on top",
+    ),
     SEND_MODES,
     ISEND_MODES,
     RECEIVE_MODES,
@@ -245,12 +252,18 @@ fn regime(checked: &Checked) -> Result<Regime, InputError> {
             return Err(checked.error(key, "a further process adds or takes away, not both"));
         }
     };
+    let latency = arguments.time("latency").expect("has a default");
+    let (latency, overlapped_latency) = match arguments.text("overlap").as_deref() {
+        Some("nic") => (Duration::ZERO, latency),
+        _ => (latency, Duration::ZERO),
+    };
     Ok(Regime {
         up_to: arguments.size("up_to").unwrap_or(Bytes(u64::MAX)),
         send_overhead: arguments.linear_time("send_overhead").expect("has a default"),
         isend_overhead: arguments.linear_time("isend_overhead"),
         receive_overhead: arguments.linear_time("receive_overhead").expect("has a default"),
-        latency: arguments.time("latency").expect("has a default"),
+        latency,
+        overlapped_latency,
         process_rate,
         process_rate_change,
         nic_rate: rate(checked, "nic_rate"),
