@@ -13,6 +13,7 @@ mod operations;
 pub mod placement;
 mod prepare;
 pub mod profile;
+mod profiling;
 pub mod report;
 pub mod request;
 pub mod run;

@@ -22,7 +22,8 @@ use crate::jobs::{self, Machine};
 use crate::memory::{self, Size};
 use crate::observe::{LiveRows, restored, saved};
 use crate::operations::{Opened, Operations, PlacedWorkload};
-use crate::profile::{MarkedSource, Phases, Profiling};
+use crate::profile::{MarkedSource, Phases};
+use crate::profiling::Profiling;
 use crate::report::{Outcome, Title, report};
 use crate::request::{RunRequest, Workload};
 use crate::run::{

@@ -94,7 +94,6 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
         platform_file,
         quantities,
         report,
-        residuals,
         sources,
     )
     from hopcast.calibrate.network_fit import fit_campaign
@@ -148,6 +147,16 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     _show_fit(fits[0][1], platform_file.costs(fitted, nominal)[1])
     for _, part in fits[1:]:
         _show_fit(part, platform_file.costs(part, within_a_host=True)[1])
+    _write_beside(fits, varying, out, options)
+    page = options["report"] or out.with_suffix(".html")
+    report.write(page, machine.name, fits, held, data, out)
+    click.echo(f"Report     {page}")
+
+
+def _write_beside(fits, varying, out: Path, options: dict) -> None:
+    """Writes the tables that were asked for, and names them and the platform."""
+    from hopcast.calibrate import modes, residuals
+
     if options["residuals"] is not None:
         residuals.write(options["residuals"], fits)
         click.echo(f"Residuals  {options['residuals']}")
@@ -155,9 +164,6 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
         modes.write(options["modes"], varying)
         click.echo(f"Modes      {options['modes']}")
     click.echo(f"Platform   {out}")
-    page = options["report"] or out.with_suffix(".html")
-    report.write(page, machine.name, fits, held, data, out)
-    click.echo(f"Report     {page}")
 
 
 def _with_latency_noise(fits, told, nominal: float | None):

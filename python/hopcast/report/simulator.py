@@ -1,4 +1,4 @@
-"""Where the simulator itself spends time and memory: the rows of `--profile-simulator`."""
+"""Time and memory of the simulator itself, by layer: the rows of `--profile-simulator`."""
 
 from __future__ import annotations
 
@@ -84,9 +84,7 @@ def rows(profile: dict) -> list[tuple[str, str, str, str, str]]:
 def note(profile: dict) -> str:
     """Sentence about how the layers of the run were measured."""
     samples = units.things(profile["samples"], "sample")
-    return (
-        f"Layers of the run by {samples} of each thread; memory is growth."
-    )
+    return f"Layers of the run by {samples} of each thread; memory is growth."
 
 
 def _resident() -> int:

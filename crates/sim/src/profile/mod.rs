@@ -7,7 +7,6 @@
 
 mod marked;
 mod phases;
-mod profiling;
 mod sampler;
 
 use std::sync::Arc;
@@ -17,10 +16,7 @@ use serde::Serialize;
 
 pub use marked::{MarkedNetwork, MarkedSource};
 pub use phases::Phases;
-pub use profiling::Profiling;
 pub use sampler::Sampler;
-
-use crate::request::Workload;
 
 /// Layer in which a thread of a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,28 +49,17 @@ impl Layer {
         Layer::Monitor,
     ];
 
-    /// Name in the report; the source of operations has that of its workload.
-    fn name(self, workload: &Workload) -> &'static str {
+    /// Name in the report; the source of operations is called `source`.
+    fn name(self, source: &'static str) -> &'static str {
         match self {
             Layer::Queue => "event queue",
             Layer::Network => "network model",
             Layer::Mpi => "MPI",
-            Layer::Source => source_name(workload),
+            Layer::Source => source,
             Layer::Observers => "observers",
             Layer::Windows => "windows of domains",
             Layer::Monitor => "progress",
         }
-    }
-}
-
-fn source_name(workload: &Workload) -> &'static str {
-    match workload {
-        Workload::Pattern { .. } => "pattern",
-        Workload::Trace { .. } => "replay of the trace",
-        Workload::Jobs { .. } => "operations of the jobs",
-        Workload::Function { .. } => "rank functions in Python",
-        Workload::Compiled { .. } | Workload::Mpi4py { .. } => "ranks of the program",
-        Workload::Sources { .. } => "operations",
     }
 }
 

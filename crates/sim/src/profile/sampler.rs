@@ -6,7 +6,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::{Layer, LayerCost, Marker, SimulatorProfile, resident};
-use crate::request::Workload;
 
 /// Time between two samples.
 const EVERY: Duration = Duration::from_millis(1);
@@ -51,8 +50,9 @@ impl Sampler {
         builder.spawn(sample).ok().map(|thread| Sampler { over, thread: Some(thread) })
     }
 
-    /// Ends the sampling, and reports the layers of a run that took `wall_s` on each of its threads.
-    pub fn finish(mut self, workload: &Workload, wall_s: f64) -> SimulatorProfile {
+    /// Ends the sampling, and reports the layers of a run that took `wall_s` on each of its threads. Its source of
+    /// operations is called `source`.
+    pub fn finish(mut self, source: &'static str, wall_s: f64) -> SimulatorProfile {
         self.over.store(true, Ordering::Relaxed);
         let thread = self.thread.take().expect("it is joined once");
         let samples = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -60,7 +60,7 @@ impl Sampler {
             let (number, taken) = (*layer as usize, samples.taken.max(1) as f64);
             LayerCost {
                 phase: "run",
-                layer: layer.name(workload),
+                layer: layer.name(source),
                 time_s: wall_s * samples.by_layer[number] as f64 / taken,
                 memory_bytes: samples.growth[number],
             }

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::{LayerCost, Marker, Phases, Sampler, SimulatorProfile};
 use crate::feed::Feed;
+use crate::profile::{LayerCost, Marker, Phases, Sampler, SimulatorProfile};
 use crate::request::Workload;
 use crate::run::Domain;
 
@@ -48,10 +48,21 @@ impl Profiling {
     pub fn finish(self, set_up: &Phases, workload: &Workload, wall_s: f64) -> Option<SimulatorProfile> {
         let (started, sampler) = self.started?;
         let gathering = (started.elapsed().as_secs_f64() - wall_s).max(0.0);
-        let mut profile = sampler.finish(workload, wall_s);
+        let mut profile = sampler.finish(source_name(workload), wall_s);
         profile.layers.splice(0..0, set_up.done().iter().cloned());
         let layer = "gathering from domains";
         profile.layers.push(LayerCost { phase: "report", layer, time_s: gathering, memory_bytes: 0 });
         Some(profile)
+    }
+}
+
+fn source_name(workload: &Workload) -> &'static str {
+    match workload {
+        Workload::Pattern { .. } => "pattern",
+        Workload::Trace { .. } => "replay of the trace",
+        Workload::Jobs { .. } => "operations of the jobs",
+        Workload::Function { .. } => "rank functions in Python",
+        Workload::Compiled { .. } | Workload::Mpi4py { .. } => "ranks of the program",
+        Workload::Sources { .. } => "operations",
     }
 }
