@@ -56,9 +56,12 @@ pub(super) struct Link {
     pub noted: bool,
 }
 
-/// A link is left untracked when the computation of shares has touched each of its flows 2⁶ times to no purpose: about
-/// what it costs to bound it, some 1,200 instructions for each flow, at some 20 for a touch.
-pub(super) const PATIENCE: u8 = 6;
+/// A link is left untracked when the computation of shares has touched each of its flows 2⁴ times to no purpose. To
+/// bound it costs some 1,200 instructions for each flow, a touch some 20.
+pub(super) const PATIENCE: u8 = 4;
+
+/// A link with fewer flows is tracked in any case: bounds come and go with its flows, and cost more than they save.
+const FEW: u32 = 64;
 
 /// Work of a flow that the link holds back since the start, had it been there: the flow is done
 /// when this has grown by its size, whatever happens to the link's level.
@@ -130,6 +133,8 @@ pub(super) struct Links {
     pub capacities: Vec<u64>,
     /// First [`Link::patience`] of each.
     pub patience: u8,
+    /// Links with fewer flows are tracked.
+    pub few: u32,
     clocks: Vec<Clock>,
     carried: Vec<Carried>,
     /// Places by number, in pages that are there once one of their links has a place.
@@ -166,6 +171,7 @@ impl Links {
             entries: Vec::new(),
             capacities: Vec::new(),
             patience: PATIENCE,
+            few: FEW,
             clocks: Vec::new(),
             carried: Vec::new(),
             places: Vec::new(),

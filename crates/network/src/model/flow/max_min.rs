@@ -229,7 +229,7 @@ impl MaxMin {
         if !streams.bundles.bounds[entry.number as usize].holds(rate) {
             streams.outgrown.push(entry.number);
         }
-        let hops = &streams.hops[entry.hops()];
+        let (hops, few) = (&streams.hops[entry.hops()], streams.links.few);
         let mut found = self.count;
         for at in hops {
             let link = &mut streams.links.all[*at as usize];
@@ -238,7 +238,9 @@ impl MaxMin {
             link.spare += less * count;
             link.top = link.top.max(rate.0);
             link.touched += 1;
-            if (link.touched >> link.patience >= link.load) & (link.keeps == 0) {
+            let is_idle =
+                (link.load >= few) & (link.touched >> link.patience >= link.load) & (link.keeps == 0);
+            if is_idle {
                 link.touched = 0;
                 streams.idle.push(*at);
             }

@@ -82,11 +82,12 @@ fn check_bottlenecks(flow: &Flow, steps: u64) {
 }
 
 /// Sends at random, to near and far, and checks after every change. Gives the times of arrivals, each with the number
-/// of its message, and the most links that were bounded at a time. Links are bounded after `patience`.
+/// of its message, and the most links that were bounded at a time. Links are bounded after `patience`, however few flows
+/// they have.
 fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64, patience: u8) -> (Vec<(Time, u64)>, usize) {
     let count = fabric.topology.hosts();
     let mut flow = Flow::new(fabric, hosts(nic_rates), Sharing::MaxMin);
-    flow.streams.links.patience = patience;
+    (flow.streams.links.patience, flow.streams.links.few) = (patience, 0);
     let (mut seen, mut bounded) = (Vec::new(), 0);
     let mut random = engine::random::stream(5, "flow-test", 0);
     let mut queue = Queue::new();
