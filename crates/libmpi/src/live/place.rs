@@ -71,12 +71,15 @@ pub fn call() -> Option<String> {
     if interpreter::active().is_some() { None } else { call_among(Calls::of_this_stack().instructions()) }
 }
 
-/// The function of MPI that the program has called, if there is one, among these calls, the innermost first.
+/// The function of MPI that the program has called, if there is one, among these calls, the innermost first. `PMPI_Send`
+/// is the same function as `MPI_Send`.
 pub fn call_among(instructions: impl Iterator<Item = usize>) -> Option<String> {
     let outside = |instruction: &usize| symbols::place_of(*instruction).is_none();
     let called = instructions.take_while(outside).last()?;
-    let name = symbols::library_function(called)?.split(' ').next()?.to_string();
-    name.contains("MPI_").then_some(name)
+    let found = symbols::library_function(called)?;
+    let symbol = found.split(' ').next()?;
+    let name = if symbol.starts_with("PMPI_") { &symbol[1..] } else { symbol };
+    name.contains("MPI_").then(|| name.to_string())
 }
 
 /// `_Unwind_Trace_Fn` of the C++ ABI for Itanium, level I: 0 goes on.

@@ -21,6 +21,13 @@ use super::links::Entry;
 use super::streams::{NONE, Stream, Streams};
 use crate::model::rate::{Rate, Work};
 
+/// A link is left untracked when the computation of shares has touched each of its flows 2⁴ times to no purpose. To
+/// bound it costs some 1,200 instructions for each flow, a touch some 20.
+pub(super) const PATIENCE: u8 = 4;
+
+/// A link with fewer flows is tracked in any case: bounds come and go with its flows, and cost more than they save.
+pub(super) const FEW: u32 = 64;
+
 impl Streams {
     /// Lets the flow of `stream`, of which `work` is left, join the bundle of its tracked links: some of its links are
     /// bounded.

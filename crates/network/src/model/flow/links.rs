@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use engine::{Bandwidth, Bytes, Duration, Time};
 
+use super::bounds::{FEW, PATIENCE};
 use super::classes::{Classes, UNIFORM, UNLIMITED};
 use super::host_links::{HostLinks, changes};
 use super::streams::NONE;
@@ -55,13 +56,6 @@ pub(super) struct Link {
     /// Are the ends of its flows to be looked at?
     pub noted: bool,
 }
-
-/// A link is left untracked when the computation of shares has touched each of its flows 2⁴ times to no purpose. To
-/// bound it costs some 1,200 instructions for each flow, a touch some 20.
-pub(super) const PATIENCE: u8 = 4;
-
-/// A link with fewer flows is tracked in any case: bounds come and go with its flows, and cost more than they save.
-const FEW: u32 = 64;
 
 /// Work of a flow that the link holds back since the start, had it been there: the flow is done
 /// when this has grown by its size, whatever happens to the link's level.

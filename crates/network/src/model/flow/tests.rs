@@ -152,7 +152,7 @@ fn bounded_links_change_nothing() {
 
 #[test]
 fn every_flow_has_a_bottleneck_on_a_torus() {
-    run(fabric("torus", &[("sizes", &[4, 4, 4])]), [6_000_000_000; 2], STEPS, super::links::PATIENCE);
+    run(fabric("torus", &[("sizes", &[4, 4, 4])]), [6_000_000_000; 2], STEPS, super::bounds::PATIENCE);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn every_flow_has_a_bottleneck_on_a_tapered_fat_tree() {
         fabric("fat-tree", &[("m", &[6, 4, 3]), ("w", &[1, 2, 2])]),
         [6_000_000_000; 2],
         STEPS,
-        super::links::PATIENCE,
+        super::bounds::PATIENCE,
     );
 }
 
@@ -172,7 +172,7 @@ fn every_flow_has_a_bottleneck_where_regimes_differ() {
         fabric("torus", &[("sizes", &[4, 4, 4])]),
         [6_000_000_000, 1_300_000_000],
         1 << 18,
-        super::links::PATIENCE,
+        super::bounds::PATIENCE,
     );
 }
 
