@@ -219,8 +219,8 @@ def test_a_platform_beyond_the_machine_is_refused_with_what_it_would_need() -> N
         done.stderr,
     )
     assert said, done.stderr
-    # The estimate is a lower bound, but for rounding: it leaves out a router's tables of its ports, of which a crossbar
-    # has one for each host.
+    # The estimate is a lower bound, but for rounding: it leaves out a router's tables of its ports, of which
+    # a crossbar has one for each host.
     taken = (peak(30_000) - peak(10_000)) / 20_000
     assert taken / 10 < float(said[1]) * 2**30 / 1e9 < 1.1 * taken
 

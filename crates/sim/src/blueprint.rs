@@ -94,7 +94,9 @@ impl Blueprint {
         if cut.parts() == 1 {
             return Err(match grain {
                 Grain::Hosts => "all ranks are on one host",
-                Grain::Routers => "all ranks are on the hosts of one router",
+                Grain::Routers => {
+                    "all ranks are on one router, or on routers that stay together (a slab, a group, a subtree)"
+                }
             });
         }
         Ok(cut)

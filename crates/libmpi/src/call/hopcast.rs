@@ -112,10 +112,12 @@ pub extern "C-unwind" fn hopcast_compute_flops(flops: f64, bytes: f64) -> c_int 
 
 /// Refuses what is no amount of work.
 fn check(value: f64, what: &str) -> Answer {
-    if (0.0..1.8e19).contains(&value) {
+    const MOST: f64 = 1.8e19;
+    if (0.0..MOST).contains(&value) {
         return Ok(());
     }
-    Err(Error::new(Class::ARG, format!("{what} is 0 or more, not {value}")))
+    let bound = if value >= MOST { format!("less than {MOST:e}") } else { "0 or more".to_string() };
+    Err(Error::new(Class::ARG, format!("{what} is {bound}, not {value}")))
 }
 
 impl Process {
