@@ -93,7 +93,7 @@ pub unsafe extern "C-unwind" fn hopcast_isend(
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn hopcast_compute(seconds: f64) -> c_int {
     enter_at_any_time("hopcast_compute", |me| -> Answer {
-        check(seconds, "a time to compute")?;
+        check(seconds, MOST_SECONDS, "a time to compute")?;
         me.let_pass(Duration::from_seconds(seconds));
         Ok(())
     })
@@ -103,20 +103,24 @@ pub extern "C-unwind" fn hopcast_compute(seconds: f64) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn hopcast_compute_flops(flops: f64, bytes: f64) -> c_int {
     enter_at_any_time("hopcast_compute_flops", |me| -> Answer {
-        check(flops, "a number of operations")?;
-        check(bytes, "a number of bytes")?;
+        check(flops, MOST_COUNT, "a number of operations")?;
+        check(bytes, MOST_COUNT, "a number of bytes")?;
         me.compute(Work::Flops { flops, bytes: Bytes(bytes as u64) });
         Ok(())
     })
 }
 
-/// Refuses what is no amount of work.
-fn check(value: f64, what: &str) -> Answer {
-    const MOST: f64 = 1.8e19;
-    if (0.0..MOST).contains(&value) {
+/// Time that the simulator can count, in picoseconds of 64 bits \[s\].
+const MOST_SECONDS: f64 = 1.8e7;
+/// Largest number of operations or bytes.
+const MOST_COUNT: f64 = 1.8e19;
+
+/// Refuses what is no amount of work, or too large a one.
+fn check(value: f64, most: f64, what: &str) -> Answer {
+    if (0.0..most).contains(&value) {
         return Ok(());
     }
-    let bound = if value >= MOST { format!("less than {MOST:e}") } else { "0 or more".to_string() };
+    let bound = if value >= most { format!("less than {most:e}") } else { "0 or more".to_string() };
     Err(Error::new(Class::ARG, format!("{what} is {bound}, not {value}")))
 }
 
