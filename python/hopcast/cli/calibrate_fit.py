@@ -170,7 +170,8 @@ def _with_latency_noise(fits, told, nominal: float | None):
     """The fits, and those with means, with what the data do not tell of latencies; and the noise of these."""
     from hopcast.calibrate import latency_noise, platform_file
 
-    latencies, said, means = {}, [], []
+    latencies: dict = {}
+    said, means = [], []
     for number, ((campaign, fit), mean) in enumerate(zip(fits, told, strict=True)):
         within = number > 0
         _, costs = platform_file.costs(mean, None if within else nominal, within_a_host=within)
