@@ -131,8 +131,10 @@ def test_rows_of_programs_are_followed_too(tmp_path) -> None:
     """A rank function in Python, from another thread."""
 
     def program(comm) -> None:
-        for _ in range(3000):
+        for step in range(3000):
             comm.sendrecv(nbytes=64, dest=(comm.rank + 1) % comm.size, source=(comm.rank - 1) % comm.size)
+            if comm.rank == 0 and step % 10 == 0:
+                time.sleep(0.01)  # so that the reader has time to see more than the end
 
     out, seen = tmp_path / "out", []
     reader = threading.Thread(target=lambda: seen.extend(hopcast.follow(out, wait_s=60)))
