@@ -123,20 +123,13 @@ def _watched(state: Path | None, progress: Callable | None) -> Iterator[None]:
     if state is None or progress is None:
         yield
         return
-    over = threading.Event()
 
     def look() -> None:
-        while not over.wait(PROGRESS_EVERY_S):
-            with contextlib.suppress(OSError, struct.error):
-                progress(*struct.unpack("<dQ", state.read_bytes()), None)
+        with contextlib.suppress(OSError, struct.error):
+            progress(*struct.unpack("<dQ", state.read_bytes()), None)
 
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-    try:
+    with _repeated(look):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 @contextlib.contextmanager
@@ -145,16 +138,27 @@ def _followed(folder: Path, parts: Parts | None) -> Iterator[None]:
     if parts is None:
         yield
         return
-    over = threading.Event()
 
     def look() -> None:
-        while not over.wait(PROGRESS_EVERY_S):
-            for file in sorted(folder.glob("*.rows")):
-                head, tables = _read(file)
-                file.unlink()
-                parts(head["now_s"], head["events"], head["restarts"], list(tables.items()))
+        for file in sorted(folder.glob("*.rows")):
+            head, tables = _read(file)
+            file.unlink()
+            parts(head["now_s"], head["events"], head["restarts"], list(tables.items()))
 
-    thread = threading.Thread(target=look, daemon=True)
+    with _repeated(look):
+        yield
+
+
+@contextlib.contextmanager
+def _repeated(look: Callable[[], None]) -> Iterator[None]:
+    """Calls `look` at intervals, while it lasts, on a thread of its own."""
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.wait(PROGRESS_EVERY_S):
+            look()
+
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
     try:
         yield

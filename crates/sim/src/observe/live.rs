@@ -1,7 +1,7 @@
 //! Rows that observers hand out while a run goes on, so that a reader can follow it.
 //!
-//! Whoever follows asks now and then; each domain hands out its new rows with its next poll. Nothing of it touches
-//! the simulation, and the tables of the report are the same whether somebody follows or not.
+//! The reader asks now and then; each domain hands out its new rows with its next poll. Nothing of it touches
+//! the simulation, and the tables of the report are the same whether a reader follows or not.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};

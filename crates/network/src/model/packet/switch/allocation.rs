@@ -191,14 +191,6 @@ impl Switch {
                 line = None;
             }
         }
-        let port = &mut self.ports[link.at()];
-        let waits = port.requests != Requester::NONE && end < port.looks_at;
-        if waits {
-            port.looks_at = end;
-        }
-        if waits || line.is_some() {
-            let output = waits.then_some(link);
-            queue.push(end, self.owner, Step::Idle { output, line }.token());
-        }
+        self.schedule_lines(end, link, line, queue);
     }
 }

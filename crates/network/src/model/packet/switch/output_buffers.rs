@@ -229,7 +229,8 @@ impl Switch {
 
     /// Schedules what follows a crossing to `link` that ends at `end`: the output's next look, if there are requests, and
     /// that of the inputs which wait for the crossbar line of `line`.
-    fn schedule_lines(&mut self, end: Time, link: LinkId, line: Option<LinkId>, queue: &mut Queue) {
+    #[inline]
+    pub fn schedule_lines(&mut self, end: Time, link: LinkId, line: Option<LinkId>, queue: &mut Queue) {
         let port = &mut self.ports[link.at()];
         let waits = port.requests != Requester::NONE && end < port.looks_at;
         if waits {
@@ -305,7 +306,7 @@ impl Switch {
     }
 
     /// Lets the output `link` look again when the crossbar's line to it or its link is idle, if something waits for that.
-    /// Who waits for credit or for the line of an input is told of that.
+    /// Returning credit and idle lines of inputs wake the packets that wait for them.
     pub fn look_again(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
         let OutputPort { line_idle_at, packets, .. } = self.outputs().ports[link.at()];
         let port = &self.ports[link.at()];
