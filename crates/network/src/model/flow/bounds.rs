@@ -240,7 +240,7 @@ impl Streams {
 
     /// The flows of bundle `number`, which is no entry of link `at` any more, go over to bundle `to`.
     fn merge(&mut self, number: u32, at: u32, to: u32, now: Time) {
-        assert_eq!(self.bundle_rate(number), self.bundle_rate(to), "the same links give the same rate");
+        let rates = [number, to].map(|bundle| self.bundle_rate(bundle));
         let count = self.bundles.counts[number as usize];
         let bottlenecks = [number, to].map(|bundle| self.bundles.all[bundle as usize].bottleneck);
         for place in self.bundles.all[number as usize].hops() {
@@ -248,6 +248,7 @@ impl Streams {
             if link == at {
                 continue;
             }
+            self.take_instead(link, self.bundles.all[number as usize].regime, rates, count);
             let mut position = self.positions[place];
             if link == bottlenecks[0] {
                 position = self.release(link, position);
@@ -263,6 +264,19 @@ impl Streams {
         self.follow_first(to);
         bottlenecks.into_iter().for_each(|at| self.note(at));
         self.close_bundle(number);
+    }
+
+    /// `count` flows on link `at` have the second of `rates` instead of the first: with slack, bundles over the same
+    /// links may differ.
+    fn take_instead(&mut self, at: u32, regime: u8, rates: [Rate; 2], count: u32) {
+        if rates[0] == rates[1] {
+            return;
+        }
+        let link = &mut self.links.all[at as usize];
+        let [before, after] = rates.map(|rate| self.classes.weight(link.class, regime).takes(rate) as i64);
+        link.spare += (before - after) * i64::from(count);
+        link.top = link.top.max(rates[1].0);
+        self.change(at);
     }
 
     /// The flow of `stream` is in bundle `to` from now on; its old bundle is the caller's to correct.
@@ -281,9 +295,8 @@ impl Streams {
         (link.keeps, link.held, link.fresh, link.top) = (0, 0, 0, 0);
         link.patience = (link.patience + 1).min(31);
         for entry in streams {
-            let before = self.all[entry.number as usize].bundle;
-            let rate = self.bundle_rate(before);
             self.split(entry.number, now);
+            let rate = self.rate(entry.number);
             let link = &mut self.links.all[at as usize];
             if rate == Rate::INFINITE {
                 link.fresh += 1;
@@ -303,6 +316,10 @@ impl Streams {
         let to = match self.bundles.find(&self.key) {
             Some(known) => {
                 let most = [before, known].map(|bundle| self.bundles.bounds[bundle as usize].most);
+                let rates = [before, known].map(|bundle| self.bundle_rate(bundle));
+                for hop in self.bundles.all[before as usize].hops() {
+                    self.take_instead(self.hops[hop], regime, rates, 1);
+                }
                 self.hand_over(stream, known, now);
                 self.reckon(stream, most[0], most[1]);
                 known

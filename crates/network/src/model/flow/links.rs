@@ -10,6 +10,7 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 use super::bounds::{FEW, PATIENCE};
 use super::classes::{Classes, UNIFORM, UNLIMITED};
 use super::host_links::{HostLinks, changes};
+use super::max_min::{EXACT, MANY, slack};
 use super::streams::NONE;
 use crate::interface::Report;
 use crate::memory::SharedMemory;
@@ -36,6 +37,8 @@ pub(super) struct Link {
     pub top: u64,
     /// Flows that it holds back.
     pub keeps: u32,
+    /// By so much the flows may take less or more of it than it has, see `max_min.rs`; below zero where rates are exact.
+    pub slack: i64,
     /// Bundles that it holds back.
     pub held: u32,
     /// Flows on it.
@@ -129,6 +132,8 @@ pub(super) struct Links {
     pub patience: u8,
     /// Links with fewer flows are tracked.
     pub few: u32,
+    /// Links with as many flows have slack.
+    pub many: u32,
     clocks: Vec<Clock>,
     carried: Vec<Carried>,
     /// Places by number, in pages that are there once one of their links has a place.
@@ -166,6 +171,7 @@ impl Links {
             capacities: Vec::new(),
             patience: PATIENCE,
             few: FEW,
+            many: MANY,
             clocks: Vec::new(),
             carried: Vec::new(),
             places: Vec::new(),
@@ -303,8 +309,14 @@ impl Links {
         } else {
             self.inside(id, classes)
         };
-        let link =
-            Link { spare: capacity as i64, id: id.0, class, patience: self.patience, ..Link::default() };
+        let link = Link {
+            spare: capacity as i64,
+            slack: EXACT,
+            id: id.0,
+            class,
+            patience: self.patience,
+            ..Link::default()
+        };
         self.all.push(link);
         self.entries.push(Vec::new());
         self.capacities.push(capacity);
@@ -420,6 +432,24 @@ impl Links {
     pub fn end(&mut self, now: Time, link: u32) {
         let carried = &mut self.carried[link as usize];
         carried.busy += now.since(carried.since);
+    }
+
+    /// One more flow is on `link`.
+    pub fn count_up(&mut self, link: u32) {
+        let state = &mut self.all[link as usize];
+        state.load += 1;
+        if state.load == self.many {
+            state.slack = slack(self.capacities[link as usize]);
+        }
+    }
+
+    /// The opposite of [`Links::count_up`].
+    pub fn count_down(&mut self, link: u32) {
+        let state = &mut self.all[link as usize];
+        if state.load == self.many {
+            state.slack = EXACT;
+        }
+        state.load -= 1;
     }
 
     /// Reports all links of the fabric; `on_the_way` gives what flows that are not done have moved over one.

@@ -20,6 +20,17 @@
 //!
 //! Levels round down, and depend on nothing but the rates of slower flows: so rates are a function of
 //! the set of flows, not of how it came about.
+//!
+//! Where hundreds of flows share links, each that comes or goes changes the rates of all others by little, and all of
+//! them are to be computed anew. So links with at least `MANY` flows have slack: one is left as it is while
+//!
+//! ```text
+//! |sum over its flows of rate - capacity| ≤ 2⁻⁷ capacity,      rate of a flow on it ≤ (1 + 2⁻⁷) level
+//! ```
+//!
+//! and new flows that it holds back get its level. Of what a link carries, 1/128 may be too much or too little at any
+//! time, and what comes and what goes makes up for each other. Rates depend on the order of instants then, still not on
+//! that of simultaneous messages. Links with fewer flows have exact rates, and `exact` has them everywhere.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -88,7 +99,10 @@ impl MaxMin {
             if !may_be_out_of_order::<EQUAL>(link) {
                 continue;
             }
-            let level = self.level::<EQUAL>(at, streams);
+            let level = match may_stay(link) {
+                true => Rate(link.level),
+                false => self.level::<EQUAL>(at, streams),
+            };
             if level == Rate::INFINITE {
                 continue;
             }
@@ -192,6 +206,7 @@ impl MaxMin {
         // Its own flows do not put it out of order.
         link.dirty = true;
         let (before, top, held, fresh) = (Rate(link.level), link.top, link.held, link.fresh);
+        let most = if link.slack == EXACT { level } else { Rate(highest(level.0)) };
         streams.links.set_level(at, level, now);
         if before != level && held > 0 {
             let entries = std::mem::take(&mut streams.links.entries[at as usize]);
@@ -200,14 +215,14 @@ impl MaxMin {
             }
             streams.links.entries[at as usize] = entries;
         }
-        if top > level.0 || fresh > 0 {
+        if top > most.0 || fresh > 0 {
             let class = streams.links.all[at as usize].class;
             for position in held..streams.links.entries[at as usize].len() as u32 {
                 let entry = streams.links.entries[at as usize][position as usize];
                 let rate = streams.bundles.rates[entry.number as usize];
                 // What takes nothing of the link is not in its way.
                 let takes_part = EQUAL || streams.classes.weight(class, entry.regime) != Weight(0);
-                if rate > level && takes_part {
+                if rate > most && takes_part {
                     streams.hold_back(at, position, now);
                     let before = if rate == Rate::INFINITE { Rate(0) } else { rate };
                     self.change::<EQUAL>(&entry, before, level, streams);
@@ -215,7 +230,7 @@ impl MaxMin {
             }
         }
         let link = &mut streams.links.all[at as usize];
-        link.top = top.min(level.0);
+        link.top = top.min(most.0);
         link.dirty = false;
         self.queue.extend(self.found[..self.count].iter().copied().map(Reverse));
         self.count = 0;
@@ -275,7 +290,34 @@ fn least_level(link: &Link, capacity: u64) -> u64 {
 /// may hold flows back, too.
 fn may_be_out_of_order<const EQUAL: bool>(link: &Link) -> bool {
     let least = if EQUAL { 0 } else { i64::from(link.load) };
-    (link.keeps | link.fresh != 0) | (link.spare < least)
+    let is_off = (link.spare > link.slack) | (link.top > highest(link.level));
+    (link.fresh != 0) | (link.spare < least - link.slack.max(0)) | ((link.keeps != 0) & is_off)
+}
+
+/// True if flows without rates may have the level of `link` as it is.
+fn may_stay(link: &Link) -> bool {
+    let new = i128::from(link.level) * i128::from(link.fresh);
+    let (left, slack) = (i128::from(link.spare) - new, i128::from(link.slack));
+    (link.keeps != 0) & (-slack..=slack).contains(&left) & (link.top <= highest(link.level))
+}
+
+/// Slack of links on which rates are exact.
+pub(super) const EXACT: i64 = -1;
+
+/// Links with as many flows have slack.
+pub(super) const MANY: u32 = 64;
+
+/// Binary logarithm of a capacity as a multiple of its slack.
+const SLACK: u32 = 7;
+
+/// Slack of a link with many flows.
+pub(super) fn slack(capacity: u64) -> i64 {
+    (capacity >> SLACK) as i64
+}
+
+/// The highest rate of flows on a link with slack and of that level.
+fn highest(level: u64) -> u64 {
+    level + (level >> SLACK)
 }
 
 fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weight {

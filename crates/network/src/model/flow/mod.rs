@@ -30,7 +30,8 @@
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in them. What
-//! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused.
+//! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused. A link that 64 or more flows share
+//! carries up to 1/128 more or less than it can, unless the model is told to be `exact`: see `max_min.rs`.
 //!
 //! Assumes fluid traffic: no packets, no queues in the fabric, no head-of-line blocking between connections. It
 //! holds where messages are long against packets.
@@ -123,12 +124,21 @@ struct Transfer {
 }
 
 impl Flow {
-    pub(super) const PARAMETERS: &'static [Parameter] = &[Parameter {
-        name: "sharing",
-        kind: Kind::Choice(&["max-min", "equal-share"]),
-        default: Some("max-min"),
-        summary: "how flows share links: max-min fair, or the even split at the bottleneck",
-    }];
+    pub(super) const PARAMETERS: &'static [Parameter] = &[
+        Parameter {
+            name: "sharing",
+            kind: Kind::Choice(&["max-min", "equal-share"]),
+            default: Some("max-min"),
+            summary: "how flows share links: max-min fair, or the even split at the bottleneck",
+        },
+        Parameter {
+            name: "exact",
+            kind: Kind::Flag,
+            default: Some("false"),
+            summary: "max-min: computes rates anew at each change also where 64 or more flows share a link, which \
+                      else carries up to 1/128 more or less than it can; takes up to a hundred times as long there",
+        },
+    ];
 
     /// On `fabric`, between `hosts`.
     pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, sharing: Sharing) -> Flow {
@@ -138,7 +148,10 @@ impl Flow {
         let by_load = nics.count > 1 && nics.choice == NicChoice::LeastLoaded;
         let alone = Alone::new(fabric, hosts);
         let mut classes = Classes::new(alone.hosts.regimes.len().max(alone.hosts.memory.regimes.len()));
-        let links = Links::new(&alone, &mut classes);
+        let mut links = Links::new(&alone, &mut classes);
+        if sharing == Sharing::EqualShare {
+            links.many = u32::MAX;
+        }
         Flow {
             sharing,
             flight: InFlight::new(Part::whole(), Duration::ZERO),
@@ -170,7 +183,11 @@ impl Flow {
             Some("equal-share") => Sharing::EqualShare,
             _ => Sharing::MaxMin,
         };
-        Ok(Box::new(Flow::new(fabric, hosts, sharing)))
+        let mut flow = Flow::new(fabric, hosts, sharing);
+        if arguments.flag("exact") == Some(true) {
+            flow.streams.links.many = u32::MAX;
+        }
+        Ok(Box::new(flow))
     }
 
     /// The message with its NICs: the load of one is the number of messages that have not left it.

@@ -9,6 +9,7 @@ use super::Sharing;
 use super::bundles::Bundles;
 use super::classes::{Classes, UNLIMITED};
 use super::links::{Entry, Links};
+use super::max_min::{EXACT, slack};
 use crate::model::rate::{Rate, Weight, Work};
 use crate::topology::HostId;
 
@@ -177,13 +178,13 @@ impl Streams {
         (state.flow, state.regime, state.flowing_at) = (flow, regime, self.flowing.len() as u32);
         self.flowing.push(stream);
         self.wakes[stream as usize].at = Time::NEVER;
-        let (mut is_alone, mut is_tracked) = (true, true);
+        let (mut is_alone, mut is_by_itself) = (true, true);
         for at in self.path(stream) {
             let link = &self.links.all[*at as usize];
             is_alone &= link.load == 0;
-            is_tracked &= !link.is_bounded;
+            is_by_itself &= !link.is_bounded & (link.slack == EXACT);
         }
-        if is_tracked {
+        if is_by_itself {
             self.open_own(stream, Work::of(size));
         } else {
             self.join(now, stream, Work::of(size));
@@ -255,9 +256,9 @@ impl Streams {
         for hop in 0..length {
             let entry = Entry { due: Work::ZERO, number: stream, path, length, hop, regime };
             let at = self.hops[entry.place()];
+            self.links.count_up(at);
             let link = &mut self.links.all[at as usize];
             let weight = self.classes.weight(link.class, regime);
-            link.load += 1;
             let is_first = link.load == 1;
             if link.is_bounded {
                 link.spare -= weight.takes(most) as i64;
@@ -265,6 +266,9 @@ impl Streams {
                 self.push(entry);
             } else if !is_alone {
                 link.keeps += u32::from(at == bottleneck);
+                if at == bottleneck && !std::mem::replace(&mut link.noted, true) {
+                    self.noted.push(at);
+                }
                 if rate == Rate::INFINITE {
                     link.fresh += 1;
                 } else {
@@ -393,14 +397,15 @@ impl Streams {
                 tracked += 1;
                 if at == bottleneck {
                     self.links.all[at as usize].keeps -= 1;
+                    self.note(at);
                 }
                 if is_last {
                     let position = if at == bottleneck { self.release(at, position) } else { position };
                     self.remove(at, position);
                 }
             }
+            self.links.count_down(at);
             let link = &mut self.links.all[at as usize];
-            link.load -= 1;
             let takes = self.classes.weight(link.class, regime).takes(if is_bounded { most } else { rate });
             link.spare += takes as i64;
             if link.load == 0 {
@@ -457,6 +462,9 @@ impl Streams {
             let capacity = self.classes.capacity(class);
             self.links.capacities[at as usize] = capacity;
             self.links.all[at as usize].spare = capacity as i64 - self.used(at) as i64;
+            if self.links.all[at as usize].slack != EXACT {
+                self.links.all[at as usize].slack = slack(capacity);
+            }
             if !self.links.entries[at as usize].is_empty() {
                 self.change(at);
             }
