@@ -158,16 +158,38 @@ def test_other_conditions_are_refused(tmp_path: Path) -> None:
     assert (done.returncode, "begun with another design" in done.stderr) == (2, True)
 
 
+def of_load(place: Path) -> tuple[int, int, float]:
+    """Products of matrices, polls, and seconds of the one rank that made a load."""
+    (line,) = rows(place)[1:]
+    assert line[0] == "2"
+    return int(line[1]), int(line[2]), float(line[3])
+
+
 @needs_mpi
-@pytest.mark.parametrize("background", ["probe", "both"])
+@pytest.mark.parametrize("background", measure.BACKGROUNDS)
 def test_other_ranks_make_the_load(background: str, tmp_path: Path) -> None:
+    """As counted by the rank that makes it: one that sleeps looks for the end every 10 ms at most."""
     place = made_design(tmp_path, repetitions=1, kinds=("Recv", "PingPong"))
     words = ("measure", "-o", tmp_path / "out", "--design", place, "--background", background, "--")
     done = calibrate(*words, *launch(REAL[0], 3))
     assert done.returncode == 0, done.stderr
     facts = json.loads((tmp_path / "out" / "machine.json").read_text())
     assert facts["conditions"]["background"] == background
-    done = calibrate("measure", "-o", tmp_path / "two", *words[3:], *launch(REAL[0], 2))
+    kernels, polls, seconds = of_load(tmp_path / "out" / "load.csv")
+    sleeping = 1 + seconds / 0.01
+    if background == "none":
+        assert (kernels, polls <= sleeping) == (0, True)
+    elif background == "probe":
+        assert (kernels, polls > sleeping) == (0, True)
+    else:
+        assert kernels == polls * (1 if background == "both" else 100) > 0
+    assert ("products of matrices" in done.stdout) == (background != "none")
+
+
+@needs_mpi
+def test_a_load_needs_ranks_that_do_not_measure(tmp_path: Path) -> None:
+    words = ("--design", made_design(tmp_path), "--background", "both", "--")
+    done = calibrate("measure", "-o", tmp_path / "two", *words, *launch(REAL[0], 2))
     assert "the load is made by ranks that do not measure: start more than 2" in done.stderr
 
 

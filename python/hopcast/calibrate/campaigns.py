@@ -21,6 +21,8 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from hopcast.calibrate import conditions
+from hopcast.calibrate.conditions import Conditions
 from hopcast.calibrate.series import Calls
 from hopcast.errors import InputError
 
@@ -37,6 +39,8 @@ _SETTINGS = {
 
 
 POLLS = ("iprobe", "test")
+FACTS = "machine.json"
+"""File of facts of the machine and of conditions, beside results of `calibrate measure`."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Campaign:
     """Configured ones of: eager_limit [B], detached_limit [B], latency [s], bandwidth [B/s]."""
     findings: tuple[str, ...] = ()
     """Notes of the reader about data that it left out."""
+    conditions: Conditions | None = None
+    """Those of `calibrate measure`; None where others have measured."""
 
     @property
     def within_a_host(self) -> bool:
@@ -96,7 +102,7 @@ def read(place: Path) -> list[Campaign]:
 
 def choose(campaigns: Sequence[Campaign], name: str | None, place: str) -> Campaign:
     """The campaign of that name, or the only one between hosts; two machines are never fitted as one."""
-    known = ", ".join(f"'{campaign.name}'" for campaign in campaigns)
+    known = ", ".join(_said(campaign) for campaign in campaigns)
     if name is not None:
         found = [campaign for campaign in campaigns if campaign.name == name]
         if not found:
@@ -109,6 +115,11 @@ def choose(campaigns: Sequence[Campaign], name: str | None, place: str) -> Campa
             f"fitted: choose with --campaign; known: {known}"
         )
     return found[0]
+
+
+def _said(campaign: Campaign) -> str:
+    load = "" if campaign.conditions is None else f" (background {campaign.conditions.background})"
+    return f"'{campaign.name}'{load}"
 
 
 def _texts(place: Path) -> dict[str, str]:
@@ -139,7 +150,7 @@ def _same_campaign(name: str, place: Path) -> bool:
 
 
 def _is_read(name: str) -> bool:
-    return name.endswith((".csv", ".xml")) or "breakpoints" in name
+    return name.endswith((".csv", ".xml", FACTS)) or "breakpoints" in name
 
 
 def _beside(texts: Mapping[str, str], prefix: str) -> dict[str, str]:
@@ -177,6 +188,7 @@ def _campaign(prefix: str, files: Mapping[str, str], beside: Mapping[str, str], 
         _breakpoints(own, path.name),
         settings,
         tuple(findings),
+        conditions.parse(beside[FACTS], f"{path.parent / FACTS}") if FACTS in beside else None,
     )
 
 

@@ -7,6 +7,7 @@ run that goes on truncates them to its last one.
 
 from __future__ import annotations
 
+import csv
 import fcntl
 import shutil
 import time
@@ -144,9 +145,20 @@ def network(session: Session, design: Path, count: int, partner: str, background
             else f"two processes of {found.hosts[0]}"
         )
         went_on = f", going on after {before.measurements:,}" if before.measurements else ""
+        load = "" if background == "none" else f"; {_load(session.folder)}"
         return (
             f"{count:,} measurements between {hosts} in {took:.3g} s{went_on}: {session.folder}/{name}_*.csv"
+            + load
         )
+
+
+def _load(folder: Path) -> str:
+    """Work of the ranks that did not measure, as they have counted it."""
+    with (folder / "load.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    ranks = len({row["rank"] for row in rows})
+    kernels, polls = (sum(int(row[what]) for row in rows) for what in ("kernels", "polls"))
+    return f"load of {ranks} rank{'s' * (ranks > 1)}: {kernels:,} products of matrices, {polls:,} polls"
 
 
 def _run_to_the_end(

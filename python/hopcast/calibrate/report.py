@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from hopcast import __version__
-from hopcast.calibrate import machine, pictures, quantities
+from hopcast.calibrate import conditions, pictures, quantities
 from hopcast.calibrate.accuracy import Accuracy, accuracy, percent
 from hopcast.calibrate.campaigns import Campaign
 from hopcast.calibrate.lines import Line
@@ -79,7 +79,7 @@ def write(
         sentence,
         [finding for _, part in fits for finding in part.findings],
         [_part(*both, held.get(both[0].name)) for both in fits],
-        _machine(data),
+        _machine([campaign for campaign, _ in fits]),
         str(platform),
         platform.read_text(),
         f"{', '.join(str(part) for part in data)} · hopcast {__version__}",
@@ -97,17 +97,16 @@ def held_back_of(fits: Sequence[tuple[Campaign, NetworkFit]]) -> HeldBack:
 
 
 def recorded(
-    fits: Sequence[tuple[Campaign, NetworkFit]], held: HeldBack, levels: Mapping[str, str]
+    fits: Sequence[tuple[Campaign, NetworkFit]], held: HeldBack, inside: Mapping[str, str]
 ) -> dict[str, Accuracy]:
     """Errors at the sizes held back as a platform file names them, between hosts and within one.
 
-    levels: names of the levels inside hosts that campaigns are of.
+    inside: what campaigns within a host are of: `hosts`, or the name of a level.
     """
     errors = {}
     for campaign, _ in fits:
         if campaign.name in held:
-            place = " inside hosts" if campaign.within_a_host else ""
-            place = f" inside {levels[campaign.name]}" if campaign.name in levels else place
+            place = f" inside {inside[campaign.name]}" if campaign.name in inside else ""
             errors[f"ping-pong{place}"] = held[campaign.name][1]
     return errors
 
@@ -168,18 +167,19 @@ def _relative(value: float, error: float) -> str:
     return f" ± {percent(error / value)}" if value > 0 and math.isfinite(error) else ""
 
 
-def _machine(data: Sequence[Path]) -> list[tuple[str, str]]:
-    """Facts that `calibrate measure` has left beside its results."""
-    facts = machine.facts_beside(data)
-    if facts is None:
+def _machine(campaigns: Sequence[Campaign]) -> list[tuple[str, str]]:
+    """Facts that `calibrate measure` has left beside the results of the first campaign that has any."""
+    known = [campaign.conditions for campaign in campaigns if campaign.conditions is not None]
+    if not known:
         return []
+    facts = known[0].facts
     hosts = list(dict.fromkeys(rank["host"] for rank in facts["ranks"]))
     clock = np.float64(facts["ranks"][0]["clock_step_s"])
     found = [
         ("MPI library", facts["mpi_library"].splitlines()[0]),
         ("Ranks", f"{len(facts['ranks'])} on {', '.join(hosts)}"),
         ("Launcher", facts["launcher"]),
-        ("Load", facts["conditions"].get("background", "none")),
+        ("Load", str(conditions.load(campaigns))),
         ("Step of the clock", units.seconds(float(clock), 3)),
         ("Began", facts["began"]),
     ]

@@ -89,7 +89,7 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     """Reads, fits, writes the platform file and the page, and says how good they are."""
     from hopcast.calibrate import (
         accuracy_record,
-        machine as measured_machine,
+        conditions,
         modes,
         platform_file,
         quantities,
@@ -115,7 +115,6 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
         bandwidth_Bps=nominal,
         library=options["library"],
     )
-    beside = measured_machine.facts_beside(data)
     fits = [(chosen, fitted)]
     if within is not None and memory is not None:
         fits.append((within, memory))
@@ -131,11 +130,13 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     if options["noise"]:
         fits, told, latencies = _with_latency_noise(fits, told, nominal)
     held = report.held_back_of(fits)
-    load = (beside or {}).get("conditions", {}).get("background")
+    measured = [campaign for campaign, _ in fits]
+    inside_of = {part.name: name for name, _, part in levels}
+    inside_of |= {} if within is None else {within.name: "hosts"}
     known = accuracy_record.section(
-        measured_machine.day(data),
-        load,
-        report.recorded(fits, held, {part.name: name for name, _, part in levels}),
+        conditions.day(measured),
+        conditions.load(measured),
+        report.recorded(fits, held, inside_of),
         "every other size, held back from a fit",
     )
     inside = [
@@ -147,6 +148,8 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     _show_fit(fits[0][1], platform_file.costs(fitted, nominal)[1])
     for _, part in fits[1:]:
         _show_fit(part, platform_file.costs(part, within_a_host=True)[1])
+    for finding in conditions.differences(measured):
+        click.echo(f"warning: {finding}", err=True)
     _write_beside(fits, varying, out, options)
     page = options["report"] or out.with_suffix(".html")
     report.write(page, machine.name, fits, held, data, out)

@@ -13,7 +13,8 @@
  *   Memory    memcpy and memset
  *
  * Rank 0 measures with its own clock and writes DIR/NAME_KIND.csv, lines `function,bytes,start,duration` in seconds
- * without a header, as SimGrid's calibration does. All other ranks but the partner make the background's load.
+ * without a header, as SimGrid's calibration does. All other ranks but the partner make the background's load, and
+ * DIR/load.csv has what they did.
  *
  * Source of the procedure: Cornebize et al., github.com/Ezibenroc/platform-calibration. */
 #include "common.h"
@@ -268,6 +269,7 @@ static void measure_all(struct run *run, const char *folder, const char *name, l
 int main(int count, char **words) {
     int rank, ranks;
     struct run run;
+    struct load_done done = {0, 0, 0};
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -296,8 +298,9 @@ int main(int count, char **words) {
         free(run.design.kinds);
         free(run.design.sizes);
     } else {
-        make_load(load);
+        done = make_load(load);
     }
+    write_load(folder, done);
     MPI_Finalize();
     return 0;
 }

@@ -5,7 +5,8 @@
  *
  * Lines of the design are `Ring,BYTES`: one round of the ring each. Ranks that wait poll MPI_Iprobe (probe), multiply
  * matrices between polls (both, kernel: ten for a poll), or sleep between polls (none).
- * Rank 0 writes DIR/ring.csv: `function,rank,size,op_id,timestamp,duration`, MPI_Send and MPI_Recv of each pair. */
+ * Rank 0 writes DIR/ring.csv: `function,rank,size,op_id,timestamp,duration`, MPI_Send and MPI_Recv of each pair; and
+ * DIR/load.csv, what ranks did as they waited. */
 #include "common.h"
 #include "load.h"
 
@@ -22,6 +23,7 @@ struct run {
     char *buffer;
     double begun;
     enum load load;
+    struct load_done done;
     struct row *rows; /* four for each round: send and receive to the right, receive and send to the left */
 };
 
@@ -41,16 +43,19 @@ static int read_design(const char *name, int *sizes) {
     return count;
 }
 
-static void wait_for(const struct run *run, int left) {
+static void wait_for(struct run *run, int left) {
+    double begun = MPI_Wtime();
     int there = 0;
     while (!there) {
         int kernels = run->load == LOAD_BOTH ? 1 : run->load == LOAD_KERNEL ? 10 : 0;
         for (int i = 0; i < kernels; i++)
-            load_kernel();
+            load_kernel(&run->done);
         if (run->load == LOAD_NONE)
             pause_for(1e-4);
         MPI_Iprobe(left, TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        run->done.polls++;
     }
+    run->done.seconds += MPI_Wtime() - begun;
 }
 
 static void timed(const struct run *run, struct row *row, int sends, int peer, int size) {
@@ -63,7 +68,7 @@ static void timed(const struct run *run, struct row *row, int sends, int peer, i
     row->duration = MPI_Wtime() - start;
 }
 
-static void go_round(const struct run *run, int round) {
+static void go_round(struct run *run, int round) {
     int size = run->sizes[round], right = (run->rank + 1) % run->ranks, left = (run->rank + run->ranks - 1) % run->ranks;
     struct row *rows = run->rows + 4 * (size_t)round;
     for (int side = 0; side < 2; side++) {
@@ -100,7 +105,7 @@ static void write_rows(const struct run *run, const char *folder) {
 }
 
 int main(int count, char **words) {
-    struct run run;
+    struct run run = {.done = {0, 0, 0}};
     int longest = 1;
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
@@ -127,6 +132,7 @@ int main(int count, char **words) {
         write_rows(&run, folder);
     else
         MPI_Send(run.rows, (int)(4 * (size_t)run.count * sizeof *run.rows), MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+    write_load(folder, run.done);
     free(run.rows);
     free(run.buffer);
     free(run.sizes);
