@@ -225,3 +225,21 @@ def test_saturation_under_a_real_library(name: str, tmp_path: Path) -> None:
     measured("saturation", tmp_path / "out", launch(name, 4), arguments="--repetitions 2 --bytes 10000")
     for file in ("load_send", "load_sendrecv_same", "load_sendrecv_diff", "load_alltoall"):
         assert (tmp_path / "out" / f"{file}.csv").read_text().count("\n") >= 6
+
+
+@needs_hopcast
+def test_nodecomm_takes_the_pairs_that_are_named(tmp_path: Path) -> None:
+    launcher = simulated("hopper-max-rate", 4, 4)
+    words = "-sizes 64 -ntest 1 -masters 0,1 -partners 3,2"
+    said = measured("nodecomm", tmp_path / "out", launcher, arguments=words)
+    assert said.splitlines()[:3] == ["Pingpong for", "master:  0, 1", "partner: 3, 2"]
+    assert said.count("Pingpong for") == 1
+    assert {row["dimension"] for row in table(tmp_path / "out" / "nodecomm.csv")} == {"named"}
+    for wrong, message in (
+        ("-masters 0,1 -partners 1,2", "rank 1 is named twice"),
+        ("-masters 0 -partners 4", "rank 4 is not there"),
+        ("-masters 0,1 -partners 2", "names 2 ranks and -partners 1"),
+    ):
+        options = ("--program", "nodecomm", "-o", tmp_path / message, f"--arguments=-sizes 64 {wrong}")
+        done = calibrate("measure", *options, "--", *launcher)
+        assert (done.returncode, message in done.stderr) == (2, True), done.stderr

@@ -17,7 +17,7 @@ lines go through means then, not medians. A latency with modes is less than the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hopcast.calibrate import network_fit
@@ -26,6 +26,7 @@ from hopcast.calibrate.latency_noise import Latency
 from hopcast.calibrate.lines import Line
 from hopcast.calibrate.mixtures import NORMAL, Mode
 from hopcast.calibrate.network_fit import NetworkFit, Regime
+from hopcast.calibrate.sharing import Sharing
 
 ROUNDING = 1e-9
 """Relative difference of two times that is one of arithmetic."""
@@ -83,6 +84,8 @@ class Level:
     processes: int
     """Process slots of a group."""
     fit: NetworkFit
+    sharing: Sharing | None = None
+    """Bandwidth of all pairs of a group, where it was measured."""
 
 
 def costs(
@@ -150,10 +153,12 @@ def text(
     noise: Noise | None = None,
     latencies: Latencies | None = None,
     levels: Sequence[Level] = (),
+    sharing: Sharing | None = None,
 ) -> str:
     """The file, with modes of overheads and latencies where `noise` and `latencies` have them.
 
     levels: those inside hosts, from the innermost outwards.
+    sharing: bandwidth of all messages within a host that no level holds.
     """
     noise, latencies = noise or {}, latencies or {}
     nominal = machine.bandwidth_Bps
@@ -167,7 +172,7 @@ def text(
                 f"sockets = {machine.processes // level.processes}    # groups of the level 'socket'"
             )
             lines.append('socket_order = "block"')
-    lines += ["", *_memory(fit, memory, nic, laid_out, noise, latencies)]
+    lines += ["", *_memory(fit, memory, nic, laid_out, noise, latencies, sharing)]
     for level in levels:
         lines += ["", *_level(level, noise, latencies)]
     lines += ["", "[nic]"]
@@ -231,6 +236,7 @@ def _memory(
     laid_out: list[Cost],
     noise: Noise,
     latencies: Latencies,
+    sharing: Sharing | None,
 ) -> list[str]:
     if memory is None and fit.copy is not None:
         return [
@@ -248,12 +254,32 @@ def _memory(
             f'bandwidth = "{_rate(laid_out[-1].rate_Bps)}"',
         ]
         return lines
-    return _copies("[host.memory]", "[[host.memory.regimes]]", [], memory, noise, latencies)
+    return _copies("[host.memory]", "[[host.memory.regimes]]", _total(sharing), memory, noise, latencies)
 
 
 def _level(level: Level, noise: Noise, latencies: Latencies) -> list[str]:
-    keys = [f'name = "{level.name}"', f"processes = {level.processes}"]
+    keys = [f'name = "{level.name}"', f"processes = {level.processes}", *_total(level.sharing)]
     return _copies("[[host.levels]]", "[[host.levels.regimes]]", keys, level.fit, noise, latencies)
+
+
+def _total(sharing: Sharing | None) -> list[str]:
+    """Bandwidth of a group, or why there is none."""
+    if sharing is None:
+        return []
+    if sharing.total_Bps is None:
+        return [f"# total_bandwidth {sharing}"]
+    error = f" ± {percent(sharing.error)};" if math.isfinite(sharing.error) else ""
+    return [
+        f'total_bandwidth = "{_rate(sharing.total_Bps)}"    #{error} of 1 to {sharing.pairs} pairs: '
+        f"{sharing.accuracy}"
+    ]
+
+
+def rate_of(fit: NetworkFit) -> Callable[[float], float]:
+    """Bandwidth of one message within a host, by its size."""
+    _, laid_out = costs(fit, within_a_host=True)
+    ends = [math.inf if regime.up_to is None else regime.up_to for regime in fit.regimes]
+    return lambda size: next(cost.rate_Bps for end, cost in zip(ends, laid_out, strict=True) if size <= end)
 
 
 def _copies(

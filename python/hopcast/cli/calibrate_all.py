@@ -7,11 +7,14 @@ from pathlib import Path
 
 import click
 
-from hopcast.cli.calibrate_options import BACKGROUND, FLOP_RATE, HOSTS, MPICC, NOISE, PROCESSES
+from hopcast.cli.calibrate_options import BACKGROUND, FLOP_RATE, HOSTS, MPICC, NOISE
 from hopcast.errors import InputError
 
 _PARTNERS = {"network": "other-host", "loopback": "same-host"}
-"""Folders of measurements, and the rank that answers rank 0."""
+"""Folders of measurements of messages, and the rank that answers rank 0."""
+_SHARED_SIZES = 4
+"""Lengths of messages that many pairs exchange at once, the longest of the design among them."""
+_SHARED_SHORTEST = 65_536
 
 
 @click.command(
@@ -37,7 +40,11 @@ _PARTNERS = {"network": "other-host", "loopback": "same-host"}
 @click.option("--link-bandwidth", metavar="RATE", help="Nominal, of a NIC's link.")
 @click.option("--name", help="Of the platform. Default: that of DIR.")
 @HOSTS
-@PROCESSES
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    help="Processes of a host. Default: as many as LAUNCHER starts on one, 2 at least.",
+)
 @NOISE
 @BACKGROUND
 @click.option(
@@ -51,9 +58,11 @@ def command(launcher: tuple[str, ...], out: Path, **options) -> None:
     """Design, measure and fit: hopcast calibrate -- mpiexec -n 2 …
 
     Measures between two hosts of LAUNCHER, within a host where it starts two ranks on one, and the protocols'
-    thresholds; writes DIR/NAME.toml, and a page beside it. What is done already is not done again.
+    thresholds; where ranks are bound to cores, also within the caches, NUMA domains and sockets that several
+    of them share; and 1, 2, … pairs at once in each. Writes DIR/NAME.toml, and a page beside it. What is done
+    already is not done again.
     """
-    from hopcast.calibrate import launch, quantities
+    from hopcast.calibrate import host_parts, launch, quantities
 
     if launcher[0].startswith("-"):
         raise InputError(f"unknown option '{launcher[0]}' before the launcher; --help names the known ones")
@@ -64,10 +73,21 @@ def command(launcher: tuple[str, ...], out: Path, **options) -> None:
             read(options[option], f"--{option.replace('_', '-')}")
     compiler = shlex.split(options["mpicc"]) if options["mpicc"] else launch.compiler_of(launcher)
     design = _design(out, options)
-    folders = _measure(out, launcher, compiler, design, options)
-    limits = [_threshold(out, folder.name, launcher, compiler, options) for folder in folders]
-    limits[0] = options["eager_limit"] or limits[0]
-    _fit(folders, out, limits, _library(folders[0]), options)
+    facts = _ranks(out, launcher, compiler)
+    parts, findings = host_parts.find(facts)
+    for finding in findings:
+        click.echo(f"warning: {finding}", err=True)
+    options["processes"] = _processes(facts, parts, options["processes"])
+    folders = _measure(out, launcher, compiler, design, facts, parts, options)
+    limits = {
+        name: _threshold(out, name, launcher, compiler, options) for name in _PARTNERS if name in folders
+    }
+    if options["eager_limit"]:
+        limits[next(iter(limits))] = options["eager_limit"]
+    shared = [
+        (part.name, _share(out, part, launcher, compiler, options)) for part in parts if len(part.pairs) > 1
+    ]
+    _fit(folders, out, limits, parts, shared, options)
 
 
 def _design(out: Path, options: dict) -> Path:
@@ -88,36 +108,81 @@ def _design(out: Path, options: dict) -> Path:
     return place
 
 
-def _measure(out: Path, launcher, compiler, design: Path, options: dict) -> list[Path]:
-    """Measures between hosts, and within one; gives the folders of results."""
-    from hopcast.calibrate import measure
-    from hopcast.calibrate.design import read_network
+def _ranks(out: Path, launcher, compiler) -> list[dict]:
+    """Facts of all ranks of the launcher."""
     from hopcast.calibrate.machine import find
 
     out.mkdir(parents=True, exist_ok=True)
-    numbers = [rank["host_number"] for rank in find(compiler, launcher, out).facts["ranks"]]
-    if len(numbers) < 2:
-        raise InputError("the launcher starts 1 rank, and a message needs two: -n 2")
-    there = {"network": len(set(numbers)) > 1, "loopback": numbers.count(numbers[0]) > 1}
-    partners = {name: partner for name, partner in _PARTNERS.items() if there[name]}
+    ranks = find(compiler, launcher, out).facts["ranks"]
     (out / "ranks.json").unlink(missing_ok=True)
     (out / "output.txt").unlink(missing_ok=True)
+    if len(ranks) < 2:
+        raise InputError("the launcher starts 1 rank, and a message needs two: -n 2")
+    return ranks
+
+
+def _processes(ranks: list[dict], parts, wanted: int | None) -> int:
+    """Process slots of a host, which its levels divide."""
+    here = sum(rank["host_number"] == ranks[0]["host_number"] for rank in ranks)
+    processes = max(2, here) if wanted is None else wanted
+    for part in parts[:-1]:
+        if processes % part.processes or processes == part.processes:
+            raise InputError(
+                f"--processes {processes}: groups of {part.processes} ranks share one '{part.name}' of a "
+                f"host: take a multiple of {part.processes}, such as {here}"
+            )
+    return processes
+
+
+def _measure(out: Path, launcher, compiler, design: Path, ranks, parts, options: dict) -> dict[str, Path]:
+    """Measures between hosts, and within each part of one; gives the folders of results by name."""
+    from hopcast.calibrate import measure
+    from hopcast.calibrate.design import read_network
+
+    between = len({rank["host_number"] for rank in ranks}) > 1
+    partners = {"network": _PARTNERS["network"]} if between else {}
+    if parts:
+        partners["loopback"] = str(parts[-1].partner) if len(parts) > 1 else _PARTNERS["loopback"]
+    partners |= {part.name: str(part.partner) for part in parts[:-1]}
     count = len(read_network(design))
-    folders = []
+    folders = {}
     for name, partner in partners.items():
-        session = measure.Session(out / name, launcher, compiler, options["limit"])
-        folders.append(session.folder)
+        folders[name] = out / (name if name in _PARTNERS else f"level_{name}")
+        session = measure.Session(folders[name], launcher, compiler, options["limit"])
         if measure.is_complete(session.folder, count):
             click.echo(f"Measured   {session.folder}: all of its {count:,} measurements are there")
         else:
             said = measure.network(session, design, count, partner, options["background"])
             click.echo(f"Measured   {said}")
-    if "network" not in partners:
+    if not between:
         click.echo(
             "warning: all ranks are on one host: its memory stands for the network; start ranks on two hosts",
             err=True,
         )
     return folders
+
+
+def _share(out: Path, part, launcher, compiler, options: dict) -> Path:
+    """Measures 1, 2, … pairs of a part at once, of long messages; gives nodecomm's text."""
+    from hopcast.calibrate import measure, quantities, single_runs
+    from hopcast.calibrate.pair_times import INT_BYTES
+
+    folder = out / f"sharing_{part.name}"
+    place = folder / "nodecomm.txt"
+    if not place.exists():
+        longest = round(quantities.size(options["longest"], "--to"))
+        shortest = min(_SHARED_SHORTEST, longest)
+        sizes = {
+            round(longest * (shortest / longest) ** (step / (_SHARED_SIZES - 1)) / INT_BYTES)
+            for step in range(_SHARED_SIZES)
+        }
+        words = ["-sizes", ",".join(str(max(1, size)) for size in sorted(sizes)), "-ntest", "100"]
+        masters, partners = (",".join(map(str, side)) for side in zip(*part.pairs, strict=True))
+        session = measure.Session(folder, launcher, compiler, options["limit"])
+        wanted = single_runs.Wanted(arguments=(*words, "-masters", masters, "-partners", partners))
+        single_runs.run("nodecomm", session, wanted)
+    click.echo(f"Measured   {place}: 1 to {len(part.pairs)} pairs in one {part.name} at once")
+    return place
 
 
 def _threshold(out: Path, name: str, launcher, compiler, options: dict) -> str | None:
@@ -151,19 +216,25 @@ def _library(folder: Path) -> str:
     return "openmpi" if "Open MPI" in version else "mpich"
 
 
-def _fit(folders: list[Path], out: Path, limits: list[str | None], library: str, options: dict) -> None:
+def _fit(folders: dict[str, Path], out: Path, limits: dict, parts, shared, options: dict) -> None:
     from hopcast.cli.calibrate_fit import fit_files
 
     name = options["name"] or out.resolve().name
+    places = list(folders.values())
+    levels = [(part.name, part.processes, f"level_{part.name}/loopback") for part in parts[:-1]]
+    eager = list(limits.values())
     fit_files(
-        folders,
+        places,
         out / f"{name}.toml",
         {
             **{key: options[key] for key in ("flop_rate", "hosts", "processes", "link_bandwidth", "noise")},
-            **{"campaign": None, "memory": None, "breakpoints": "auto", "unit_bytes": 1.0, "one_way": False},
-            "eager_limit": limits[0],
-            "memory_eager_limit": limits[1] if len(limits) > 1 else None,
-            "library": library,
+            **{"campaign": None, "breakpoints": "auto", "unit_bytes": 1.0, "one_way": False},
+            "memory": "loopback/loopback" if levels else None,
+            "levels": levels,
+            "sharing": shared if len(limits) > 1 else [],
+            "eager_limit": eager[0],
+            "memory_eager_limit": eager[1] if len(eager) > 1 else None,
+            "library": _library(places[0]),
             "name": name,
             "residuals": out / "residuals.csv",
             "modes": out / "modes.csv",

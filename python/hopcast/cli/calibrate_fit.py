@@ -42,6 +42,14 @@ ONE_WAY = click.option("--one-way", is_flag=True, help="Ping-pongs of a table ar
     help="Level inside hosts, the innermost first: name, processes of a group, campaign between two of one.",
 )
 @click.option(
+    "--sharing",
+    nargs=2,
+    type=(str, click.Path(path_type=Path)),
+    multiple=True,
+    metavar="NAME FILE",
+    help="nodecomm's text of 1, 2, … pairs in one group of level NAME, or of 'host': total_bandwidth.",
+)
+@click.option(
     "--breakpoints",
     default="auto",
     show_default=True,
@@ -96,6 +104,7 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
         report,
         sources,
     )
+    from hopcast.calibrate.host_parts import HOST
     from hopcast.calibrate.network_fit import fit_campaign
 
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
@@ -121,39 +130,58 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     fits += [(part, fit_campaign(part, eager_limit=near)) for *_, part in levels]
     varying = modes.find(fits) if options["noise"] or options["modes"] is not None else []
     noise = modes.noise(varying) if options["noise"] else {}
-    told = (
-        [modes.with_means(*both, varying) for both in fits]
-        if options["noise"]
-        else [part for _, part in fits]
-    )
+    told = [part for _, part in fits]
     latencies = {}
     if options["noise"]:
+        told = [modes.with_means(*both, varying) for both in fits]
         fits, told, latencies = _with_latency_noise(fits, told, nominal)
     held = report.held_back_of(fits)
     measured = [campaign for campaign, _ in fits]
-    inside_of = {part.name: name for name, _, part in levels}
-    inside_of |= {} if within is None else {within.name: "hosts"}
+    inside_of = {part.name: name for name, _, part in levels} | ({within.name: "hosts"} if within else {})
     known = accuracy_record.section(
         conditions.day(measured),
         conditions.load(measured),
         report.recorded(fits, held, inside_of),
         "every other size, held back from a fit",
     )
-    inside = [
-        platform_file.Level(name, processes, part)
-        for (name, processes, _), part in zip(levels, told[len(told) - len(levels) :], strict=True)
-    ]
-    text = platform_file.text(told[0], machine, told[1] if memory else None, noise, latencies, inside)
+    names = ([HOST] if memory else []) + [name for name, *_ in levels]
+    of_names = dict(zip(names, told[1:], strict=True))
+    shared = _shared(options.get("sharing") or (), of_names)
+    inside = [platform_file.Level(name, size, of_names[name], shared.get(name)) for name, size, _ in levels]
+    within_hosts = of_names.get(HOST), noise, latencies, inside, shared.get(HOST)
+    text = platform_file.text(told[0], machine, *within_hosts)
     platform_output.write({out: f"{text}\n{known}"}, out)
     _show_fit(fits[0][1], platform_file.costs(fitted, nominal)[1])
     for _, part in fits[1:]:
         _show_fit(part, platform_file.costs(part, within_a_host=True)[1])
-    for finding in conditions.differences(measured):
-        click.echo(f"warning: {finding}", err=True)
+    _show_more(shared, conditions.differences(measured))
     _write_beside(fits, varying, out, options)
     page = options["report"] or out.with_suffix(".html")
     report.write(page, machine.name, fits, held, data, out)
     click.echo(f"Report     {page}")
+
+
+def _show_more(shared: dict, differences: Sequence[str]) -> None:
+    for name, sharing in shared.items():
+        click.echo(f"All pairs of a group of '{name}' together: {sharing}")
+    for finding in differences:
+        click.echo(f"warning: {finding}", err=True)
+
+
+def _shared(wanted: Sequence[tuple[str, Path]], fits: dict) -> dict:
+    """Bandwidths of groups, by the name of the level, or `host`."""
+    from hopcast.calibrate import pair_times, platform_file, rate_report, sharing
+
+    found = {}
+    for name, place in wanted:
+        if name not in fits:
+            known = ", ".join(fits) or "none, since no messages within a host were measured"
+            raise InputError(f"--sharing: unknown level '{name}'; known: {known}")
+        data = rate_report.choose(pair_times.read(place), None, 1)
+        limit = fits[name].eager_limit
+        above = 0.0 if limit is None else limit
+        found[name] = sharing.fit(data, platform_file.rate_of(fits[name]), above)
+    return found
 
 
 def _write_beside(fits, varying, out: Path, options: dict) -> None:

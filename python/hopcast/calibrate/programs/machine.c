@@ -6,17 +6,109 @@
 #include "common.h"
 #include <sched.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #define TEXT 256
+#define PARTS_MOST 8
+
+/* A part of a host that this rank is in, such as a socket, and its number in the host. */
+struct part {
+    char name[64];
+    int number;
+};
 
 struct facts {
     char host[MPI_MAX_PROCESSOR_NAME];
     char processor[TEXT];
     char system[TEXT];
     char governor[TEXT];
-    int core, cores, sockets;
+    int core, cores, sockets, part_count;
+    struct part parts[PARTS_MOST];
     double step;
 };
+
+static void add_part(struct facts *facts, const char *name, int number) {
+    if (facts->part_count == PARTS_MOST)
+        return;
+    snprintf(facts->parts[facts->part_count].name, sizeof facts->parts->name, "%.63s", name);
+    facts->parts[facts->part_count++].number = number;
+}
+
+#ifdef HOPCAST
+/* Levels of the simulated host, which the kernel of this one does not know. */
+static void find_parts(struct facts *facts) {
+    static const char scheme[] = "hopcast://";
+    MPI_Info all;
+    int keys, rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Get_hw_resource_info(&all);
+    MPI_Info_get_nkeys(all, &keys);
+    for (int i = 0; i < keys; i++) {
+        char name[MPI_MAX_INFO_KEY + 1];
+        MPI_Info wanted;
+        MPI_Comm part;
+        int first = rank;
+        MPI_Info_get_nthkey(all, i, name);
+        MPI_Info_create(&wanted);
+        MPI_Info_set(wanted, "mpi_hw_resource_type", name);
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, rank, wanted, &part);
+        MPI_Info_free(&wanted);
+        if (part == MPI_COMM_NULL)
+            continue;
+        MPI_Bcast(&first, 1, MPI_INT, 0, part);
+        MPI_Comm_free(&part);
+        if (!strncmp(name, scheme, sizeof scheme - 1) && strcmp(name, "hopcast://host"))
+            add_part(facts, name + sizeof scheme - 1, first);
+    }
+    MPI_Info_free(&all);
+}
+#else
+/* Number in a file of a processor, the first of a list; -1 where there is none. */
+static int number_of(int processor, const char *file) {
+    char name[TEXT];
+    int number = -1;
+    snprintf(name, sizeof name, "/sys/devices/system/cpu/cpu%d/%s", processor, file);
+    FILE *opened = fopen(name, "r");
+    if (!opened)
+        return -1;
+    if (fscanf(opened, "%d", &number) != 1)
+        number = -1;
+    fclose(opened);
+    return number;
+}
+
+static int numa_node(int processor) {
+    char name[TEXT];
+    for (int node = 0; node < 1024; node++) {
+        snprintf(name, sizeof name, "/sys/devices/system/cpu/cpu%d/node%d", processor, node);
+        if (!access(name, F_OK))
+            return node;
+    }
+    return -1;
+}
+
+/* Parts that all processors are in on which this rank may run: more than one part is none. */
+static void find_parts(struct facts *facts) {
+    static const char *const names[] = {"L2", "L3", "numa", "socket"};
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed))
+        return;
+    for (int kind = 0; kind < 4; kind++) {
+        int part = -2;
+        for (int processor = 0; processor < CPU_SETSIZE && part != -1; processor++) {
+            if (!CPU_ISSET(processor, &allowed))
+                continue;
+            int here = kind == 0   ? number_of(processor, "cache/index2/shared_cpu_list")
+                       : kind == 1 ? number_of(processor, "cache/index3/shared_cpu_list")
+                       : kind == 2 ? numa_node(processor)
+                                   : number_of(processor, "topology/physical_package_id");
+            part = part == -2 || part == here ? here : -1;
+        }
+        if (part >= 0)
+            add_part(facts, names[kind], part);
+    }
+}
+#endif
 
 /* The first line of a file, or an empty text. */
 static void first_line(const char *name, char *text) {
@@ -64,6 +156,7 @@ static void collect(struct facts *facts) {
         snprintf(facts->system, TEXT, "%.60s %.60s %.60s", name.sysname, name.release, name.machine);
     first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", facts->governor);
     facts->core = sched_getcpu();
+    find_parts(facts);
     facts->step = clock_step();
 }
 
@@ -100,7 +193,10 @@ static void write_facts(const char *name, const struct facts *all, const int *ho
         write_text(file, "system", facts->system);
         fputs(", ", file);
         write_text(file, "governor", facts->governor);
-        fputs("}", file);
+        fputs(", \"parts\": {", file);
+        for (int part = 0; part < facts->part_count; part++)
+            fprintf(file, "%s\"%s\": %d", part ? ", " : "", facts->parts[part].name, facts->parts[part].number);
+        fputs("}}", file);
     }
     fputs("]}\n", file);
     fclose(file);

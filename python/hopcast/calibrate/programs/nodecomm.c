@@ -2,7 +2,7 @@
  * and between the chips of a node. Where all processes are on one chip, its first half with the second.
  *
  *   nodecomm [-v] [-d] [-pm] [-pname FILE] [-map FILE] [-o | -o2] [-sizes N,…] [-ntest N] [-ntestlong N]
- *            [-pairs K,…] [-limit S] [-csv FILE] [-together]
+ *            [-pairs K,…] [-masters R,… -partners R,…] [-limit S] [-csv FILE] [-together]
  *
  * A message has a length in C ints; a time is one full round trip: the mean over the repetitions, and the maximum over
  * all processes. There is no warm-up, and pairs are not synchronised between repetitions.
@@ -12,6 +12,7 @@
  *   -ntestlong  those above 10,000 ints (100)             -pm      prints host, chip and coordinates of each process
  *   -pairs      numbers of pairs at once (1 to all)       -pname   the same into FILE
  *   -limit      begins no length after this time [s]      -map     reads coordinates: lines `RANK X Y …`
+ *   -masters    ranks of the pairs, which are found else; -partners has as many
  *   -csv        a table beside the text; the clock is then read after each repetition, too
  *   -together   pairs begin at one time of the clock instead of behind a barrier, which lets some go sooner, and the
  *               other processes send nothing meanwhile, not even what the reduction behind it needs
@@ -33,6 +34,8 @@ enum overlap { ALONE, WORK_LINEAR, WORK_SQUARE };
 struct options {
     int sizes[TABLE_MOST], size_count;
     int pairs[TABLE_MOST], pair_count;
+    int masters[TABLE_MOST], master_count;
+    int partners[TABLE_MOST], partner_count;
     int repetitions, repetitions_long;
     enum overlap overlap;
     int verbose, debug, print_map, together;
@@ -56,12 +59,12 @@ struct overlapped {
     double communication, work, both;
 };
 
-static int numbers(const char *text, int *values, const char *flag) {
+static int numbers(const char *text, int least, int *values, const char *flag) {
     int count = 0;
     for (char *end; *text; text = *end == ',' ? end + 1 : end) {
         long value = strtol(text, &end, 10);
-        if (end == text || (*end && *end != ',') || value < 1 || value > 100000000)
-            fail("%s %s: whole numbers from 1 to 100000000, with commas", flag, text);
+        if (end == text || (*end && *end != ',') || value < least || value > 100000000)
+            fail("%s %s: whole numbers from %d to 100000000, with commas", flag, text, least);
         if (count == TABLE_MOST)
             fail("%s: more than %d numbers", flag, TABLE_MOST);
         values[count++] = (int)value;
@@ -71,14 +74,15 @@ static int numbers(const char *text, int *values, const char *flag) {
 
 static int whole(const char *text, const char *flag) {
     int values[TABLE_MOST];
-    if (numbers(text, values, flag) != 1)
+    if (numbers(text, 1, values, flag) != 1)
         fail("%s %s: one whole number", flag, text);
     return values[0];
 }
 
 static struct options read_options(int count, char **words) {
     struct options options = {.repetitions = 10000, .repetitions_long = 100, .limit = 1e300};
-    static const char *valued[] = {"-pname", "-map", "-sizes", "-ntest", "-ntestlong", "-pairs", "-limit", "-csv"};
+    static const char *valued[] = {"-pname", "-map",     "-sizes",    "-ntest", "-ntestlong",
+                                   "-pairs", "-masters", "-partners", "-limit", "-csv"};
     for (int i = 1; i < count; i++) {
         const char *flag = words[i], *value = i + 1 < count ? words[i + 1] : NULL;
         for (size_t k = 0; k < sizeof valued / sizeof *valued; k++)
@@ -93,13 +97,15 @@ static struct options read_options(int count, char **words) {
         else if (!strcmp(flag, "-pname")) options.map_out = words[++i];
         else if (!strcmp(flag, "-map")) options.map_in = words[++i];
         else if (!strcmp(flag, "-csv")) options.csv = words[++i];
-        else if (!strcmp(flag, "-sizes")) options.size_count = numbers(words[++i], options.sizes, flag);
-        else if (!strcmp(flag, "-pairs")) options.pair_count = numbers(words[++i], options.pairs, flag);
+        else if (!strcmp(flag, "-sizes")) options.size_count = numbers(words[++i], 1, options.sizes, flag);
+        else if (!strcmp(flag, "-pairs")) options.pair_count = numbers(words[++i], 1, options.pairs, flag);
+        else if (!strcmp(flag, "-masters")) options.master_count = numbers(words[++i], 0, options.masters, flag);
+        else if (!strcmp(flag, "-partners")) options.partner_count = numbers(words[++i], 0, options.partners, flag);
         else if (!strcmp(flag, "-ntest")) options.repetitions = whole(words[++i], flag);
         else if (!strcmp(flag, "-ntestlong")) options.repetitions_long = whole(words[++i], flag);
         else if (!strcmp(flag, "-limit")) options.limit = atof(words[++i]);
         else fail("nodecomm: unknown option '%s'; known: -v -d -pm -pname -map -o -o2 -sizes -ntest -ntestlong -pairs "
-                  "-limit -csv -together", flag);
+                  "-masters -partners -limit -csv -together", flag);
     }
     if (!options.size_count)
         for (int size = 1; size <= 65536; size *= 2)
@@ -338,6 +344,25 @@ static void measure_block(const struct options *options, const struct block *blo
     free(array);
 }
 
+/* The block of the pairs that were named. */
+static void take_pairs(const struct options *options, struct block *block, int ranks) {
+    int *all = allocated((size_t)ranks * sizeof *all);
+    memset(all, 0, (size_t)ranks * sizeof *all);
+    if (options->master_count != options->partner_count || 2 * options->master_count > ranks)
+        fail("nodecomm: -masters names %d ranks and -partners %d: as many, and of %d ranks each once", options->master_count,
+             options->partner_count, ranks);
+    for (int i = 0; i < 2 * options->master_count; i++) {
+        int rank = i % 2 ? options->partners[i / 2] : options->masters[i / 2];
+        if (rank >= ranks || all[rank]++)
+            fail("nodecomm: -masters and -partners: rank %d is %s", rank, rank >= ranks ? "not there" : "named twice");
+        (i % 2 ? block->partners : block->masters)[i / 2] = rank;
+    }
+    free(all);
+    block->pairs = options->master_count;
+    block->number = 1;
+    block->dimension = "named";
+}
+
 int main(int count, char **words) {
     int rank;
     FILE *csv = NULL;
@@ -367,7 +392,11 @@ int main(int count, char **words) {
     }
     struct block block = {.masters = allocated((size_t)places.ranks * sizeof(int)),
                           .partners = allocated((size_t)places.ranks * sizeof(int))};
-    for (int level = 0; level <= places.levels; level++) {
+    if (options.master_count || options.partner_count) {
+        take_pairs(&options, &block, places.ranks);
+        measure_block(&options, &block, begun, csv);
+    }
+    for (int level = block.number ? places.levels + 1 : 0; level <= places.levels; level++) {
         int within_a_chip = level == places.levels;
         if (within_a_chip && block.number)
             break;
