@@ -1,13 +1,12 @@
 """Energy of LULESH on 64 ranks of Hopper (its recording replayed) and of a small HPL on two nodes of Dahu.
 
 It compares with nothing: no measured energy of these runs is published. It shows by which cause a job takes
-its energy, from powers of nodes that are published, and others that are assumed; each is marked below.
-Hopper: the Top500 list of November 2010 has 2,910 kW under HPL for 6,384 nodes, 456 W for each with its share
-of the network. Of a Gemini's power nothing is published: 50 W are assumed, which two nodes share; 431 W
-remain. Half of a busy node's power when it is idle is assumed. The whole network of 3,264 Geminis counts, of
-which the job uses two.
-Dahu: two Xeon Gold 6130 of 125 W each (Intel ARK, TDP) above 100 W for all else, which are assumed, also when
-idle; 189 W for a switch with copper cables (Intel's brief of the Omni-Path Edge Switch 100).
+its energy. Powers are assumed but for one, and each is marked below.
+Hopper: 431 W of a busy node and half of that when it is idle; 50 W of a Gemini, which two nodes share. The
+whole network of 3,264 Geminis counts, of which the job uses two.
+Dahu: a processor under dgemm takes 124.5 W, the mean of 7,858 measurements (Cornebize, thesis, Universite
+Grenoble Alpes 2021: non_regression/g5k_test/stats_monitoring.csv, mean_power_cpu), two of them 249 W, above
+100 W for all else, which are assumed, also when idle; 189 W for the switch are assumed.
 10 pJ/bit on links are assumed for both.
 
 Run it as `python validation/energy.py`; HPL needs what `validation/hpl.py` needs.
@@ -32,14 +31,14 @@ from hopcast.report.energy import CAUSES
 
 HOPPER = {
     "power.host_idle": "215 W",  # assumed: half of host_busy
-    "power.host_busy": "431 W",  # published, less the assumed share of the network
+    "power.host_busy": "431 W",  # assumed
     "power.router": "50 W",  # assumed
     "power.link_energy_per_byte": "10 pJ/bit",  # assumed
 }
 DAHU = {
     "power.host_idle": "100 W",  # assumed
-    "power.host_busy": "350 W",  # published TDP of two processors, and host_idle
-    "power.router": "189 W",  # published
+    "power.host_busy": "350 W",  # measured: 249 W of two processors under dgemm; and host_idle, rounded
+    "power.router": "189 W",  # assumed
     "power.link_energy_per_byte": "10 pJ/bit",  # assumed
 }
 ORDER, SIDE = 4_000, 8

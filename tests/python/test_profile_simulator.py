@@ -85,3 +85,19 @@ def test_the_command_shows_it_and_counts_its_own_start() -> None:
     first = json.loads(told)["profile_simulator"]["layers"][0]
     assert first["layer"] == "start of Python, command line"
     assert 0.01 < first["time_s"] < 60 and first["memory_B"] > 2**20
+
+
+def test_quiet_runs_do_not_profile_for_nobody() -> None:
+    words = ["run", "hopper", "-n", "2", "--quiet", "--profile-simulator"]
+    done = subprocess.run(
+        [sys.executable, "-m", "hopcast", *words, "barrier"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "--profile-simulator: --quiet prints no profile: take --json or --out DIR" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-m", "hopcast", *words, "--json", "barrier"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "profile_simulator" in json.loads(done.stdout)

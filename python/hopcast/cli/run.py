@@ -59,7 +59,7 @@ def command(
     try:
         request = _request(platform, workload, args, flags, request_file)
         out = request.options.get("out") and Path(request.directory or ".") / request.options["out"]
-        _check_kept(request, as_json)
+        _check_kept(request, as_json, quiet)
         if save_request is not None:
             if peers is None or peers.rank == 0:
                 request.save(save_request)
@@ -108,9 +108,13 @@ def _request(
     return RunRequest.of(platform, workload, args, command=command, **given)
 
 
-def _check_kept(request: RunRequest, as_json: bool) -> None:
-    """Refuses what is kept for files that nobody asks for."""
+def _check_kept(request: RunRequest, as_json: bool, quiet: bool) -> None:
+    """Refuses what is kept for files or a screen that nobody asks for."""
     options = request.options
+    if options.get("profile_simulator") and quiet and not as_json and "out" not in options:
+        raise InputError(
+            "--profile-simulator: --quiet prints no profile: take --json or --out DIR, or leave --quiet out"
+        )
     if options.get("records") and "out" not in options:
         raise InputError("--records N keeps calls for the timeline, which is written with --out DIR")
     for name in KEPT:

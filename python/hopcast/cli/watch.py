@@ -47,8 +47,8 @@ def _line(standing: Standing) -> str:
 
     texts = [units.seconds(standing.simulated_s), f"{standing.events:,} events"]
     messages, matrix = standing.table("messages"), standing.table("matrix_periods")
-    if messages is not None and messages.num_rows:
-        texts.append(_latency(messages))
+    if messages is not None:
+        texts.append(_latency(messages) if messages.num_rows else "no message in the sample")
     if matrix is not None and matrix.num_rows:
         texts.append(_busiest(matrix))
     if standing.ended:
@@ -79,4 +79,11 @@ def _busiest(matrix: pyarrow.Table) -> str:
     pairs = latest.group_by(["source", "destination"]).aggregate([("bytes", "sum")])
     most = pairs.sort_by([("bytes_sum", "descending")]).slice(0, 1).to_pylist()[0]
     rate = sum(pairs["bytes_sum"].to_pylist()) / (latest["end_s"][0].as_py() - latest["begin_s"][0].as_py())
-    return f"lately {units.rate(rate, 'B/s')}, most from {most['source']} to {most['destination']}"
+    each = latest["ranks_per_bin"][0].as_py()
+    source, destination = (_ranks(most[key], each) for key in ("source", "destination"))
+    return f"lately {units.rate(rate, 'B/s')}, most from {source} to {destination}"
+
+
+def _ranks(first: int, count: int) -> str:
+    """Ranks of a bin."""
+    return f"rank {first}" if count == 1 else f"ranks {first} to {first + count - 1}"

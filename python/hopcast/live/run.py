@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopcast import scratch
 from hopcast.errors import InputError, InternalError
-from hopcast.live import debugger, library
+from hopcast.live import debugger, library, other_load
 from hopcast.live.launch import launch
 from hopcast.outcome import Report, Tables
 
@@ -79,8 +79,10 @@ def simulate(
             launcher = debugger.command(launcher, folder)
         if "tool" in request.options:
             launcher = [*shlex.split(request.options["tool"]), *launcher]
+        before = other_load.Moment.now()
         with _watched(state, progress), _followed(folder, parts):
             code = launch(launcher, has_terminal=debug_rank is not None)
+        after = other_load.Moment.now()
         _check_result(result, program, code, debug_rank)
         head, tables = _read(result)
     if "error" in head:
@@ -89,6 +91,8 @@ def simulate(
     _add_faults(summary, head["faults"])
     summary["warnings"] += head["warnings"]
     summary["computing"] = head["computing"]
+    disturbed = other_load.warning(before, after, os.cpu_count() or 1, head["computing"])
+    summary["warnings"] += [disturbed] if disturbed else []
     return Report(summary, Tables(tables))
 
 
