@@ -1,4 +1,4 @@
-"""Reader of calls of a kernel, CSV with a header and a line for each call; and entries of a platform file.
+"""Calls of a kernel, CSV with a header and a line for each call; and the fit to them.
 
 Columns are the arguments of the function, `duration` or `seconds`, and any others, such as node and
 processor, by which calls can be chosen or kept apart.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import gzip
 import lzma
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +16,34 @@ from typing import TextIO
 
 import numpy as np
 
-from hopcast.calibrate import kernels
-from hopcast.calibrate.accuracy import Accuracy, percent
+from hopcast.calibrate import kernel_noise, kernels
+from hopcast.calibrate.accuracy import Accuracy
 from hopcast.calibrate.kernels import Model, Sizes
+from hopcast.calibrate.mixtures import Mixture
 from hopcast.calibrate.tables import DURATION
 from hopcast.errors import InputError
 
+MODES_CALLS_LEAST = 50
+"""Fewest calls of which modes are looked for."""
 _OPENERS: dict[str, Callable[..., TextIO]] = {".xz": lzma.open, ".gz": gzip.open}
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Single calls of one group."""
+
+    arguments: Mapping[str, np.ndarray]
+    seconds: np.ndarray
+
+    def single(self) -> Sizes:
+        """Each call as a size of its own."""
+        count = len(self.seconds)
+        return Sizes(self.arguments, self.seconds, np.full(count, np.nan), np.ones(count, int))
+
+    def where(self, mask: np.ndarray) -> Calls:
+        """The calls of a mask."""
+        arguments = {name: values[mask] for name, values in self.arguments.items()}
+        return Calls(arguments, self.seconds[mask])
 
 
 @dataclass(frozen=True)
@@ -39,12 +59,18 @@ class KernelFit:
     """N-2, where sizes were repeated."""
     constant_deviation_s: float
     """N-1."""
+    mixture: Mixture | None
+    """N′, of residuals relative to the usual time, where several modes show."""
+    usual: Model
+    """The chosen model of medians, which rare slow calls do not move."""
+    noises: Mapping[str, float]
+    """Criterion of each noise that was fitted; none where no size was repeated."""
     findings: tuple[str, ...]
 
 
 def read(
     place: Path, arguments: Sequence[str], by: Sequence[str] = (), where: Mapping[str, str] | None = None
-) -> dict[str, Sizes]:
+) -> dict[str, Calls]:
     """Calls by group: the values of the columns `by`."""
     try:
         with _OPENERS.get(place.suffix, open)(place, "rt", errors="replace") as file:
@@ -71,16 +97,17 @@ def read(
         raise InputError(
             f"{place}: no call with {', '.join(f'{key}={value}' for key, value in where.items())}"
         )
-    sizes = {}
-    for name, calls in groups.items():
-        *columns, seconds = np.array(calls).T
-        sizes[name] = kernels.group(dict(zip(arguments, columns, strict=True)), seconds)
-    return sizes
+    found = {}
+    for name, rows_of_group in groups.items():
+        *columns, seconds = np.array(rows_of_group).T
+        found[name] = Calls(dict(zip(arguments, columns, strict=True)), seconds)
+    return found
 
 
-def fit(group: str, sizes: Sizes) -> KernelFit:
+def fit(group: str, calls: Calls) -> KernelFit:
     """The chosen mean and its noise."""
     findings = []
+    sizes = kernels.group(calls.arguments, calls.seconds)
     if (sizes.seconds <= 0).any():
         kept = sizes.seconds > 0
         findings.append(
@@ -100,7 +127,7 @@ def fit(group: str, sizes: Sizes) -> KernelFit:
         lost := [term for term in kernels.POLYNOMIAL if term not in model.coefficients]
     ):
         findings.append(f"the coefficients of {', '.join(lost)} are not identified and are left out")
-    if not model.intercept:
+    if not model.intercept and model.pieces is None:
         findings.append(
             "the start-up is not identified and is left out: the smallest sizes take too long to show it"
         )
@@ -110,67 +137,37 @@ def fit(group: str, sizes: Sizes) -> KernelFit:
         deviation = None
         findings.append(f"{error}; the entry has no noise")
     one = kernels.constant_deviation_s(sizes, model)
-    calls = int(sizes.repetitions.sum())
-    return KernelFit(group, calls, sizes, model, held_back, deviation, one, tuple(findings))
+    count = int(sizes.repetitions.sum())
+    calls = calls.where(calls.seconds > 0)
+    usual = kernels.refitted(model, kernels.medians(calls.arguments, calls.seconds))
+    mixture = None if deviation is None else _mixture(calls, usual)
+    if deviation is not None and not deviation.coefficients:
+        one = deviation.intercept  # N-2 has come to the same, by relative weights
+    noises = {} if deviation is None else _noises(calls, (model, usual), deviation, one, mixture)
+    noise = deviation, one, mixture, usual, noises
+    return KernelFit(group, count, sizes, model, held_back, *noise, tuple(findings))
 
 
-def lines(found: KernelFit) -> list[str]:
-    """Screen lines of a group."""
-    shown = [f"{found.group or 'all calls'}: {found.calls} calls of {len(found.sizes.seconds)} sizes"]
-    for name, (used, rest) in found.held_back.items():
-        chosen = "  chosen" if name == found.model.name else ""
-        shown.append(
-            f"  {name}  median error {percent(used.median)}, held back {percent(rest.median)}{chosen}"
-        )
-    shown.append(f"  time       {formula(found.model, False)}")
-    if found.deviation is not None:
-        shown.append(
-            f"  deviation  {formula(found.deviation, False)}; N-1: {1e6 * found.constant_deviation_s:.4g} us"
-        )
-    return shown
+def _noises(
+    calls: Calls, models: tuple[Model, Model], deviation: Model, constant_s: float, mixture: Mixture | None
+) -> Mapping[str, float]:
+    """Criteria, with the models of means and of medians."""
+    own = calls.single()
+    predicted, usual = (model.at(own) for model in models)
+    sound = (predicted > 0) & (usual > 0)
+    seconds, predicted, usual = calls.seconds[sound], predicted[sound], usual[sound]
+    found = {"N-1": kernel_noise.of_deviation(seconds, predicted, np.full_like(predicted, constant_s), 1)}
+    if deviation.coefficients:
+        spread = deviation.at(own)[sound]
+        found["N-2"] = kernel_noise.of_deviation(seconds, predicted, spread, deviation.parameters)
+    if mixture is not None:
+        found["N′"] = kernel_noise.of_modes(seconds, usual, mixture)
+    return found
 
 
-def toml(found: KernelFit, function: str, *, noise: str, declaration: str | None, hosts: str | None) -> str:
-    """Entry of a platform file."""
-    model = found.model
-    ranges = ", ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in model.ranges.items())
-    parts = [
-        f"[[compute.kernels]]    # {model.name} of {found.calls} calls; {model.accuracy}",
-        f"# measured: {ranges}; beyond them the formula is an extrapolation",
-    ]
-    if errors := standard_errors(model):
-        parts.append(f"# standard errors: {errors}")
-    if noise != "none" and found.deviation is not None and (errors := standard_errors(found.deviation)):
-        parts.append(f"# standard errors of the deviation: {errors}")
-    parts += [f"# note: {finding}" for finding in found.findings]
-    parts.append(f'function = "{function}"')
-    if declaration is not None:
-        parts.append(f'arguments = "{declaration}"')
-    upper = declaration is None
-    parts.append(f'time = "{formula(model, upper)}"')
-    if noise != "none" and found.deviation is not None:
-        parts += [f'noise = "{noise}"', f'deviation = "{formula(found.deviation, upper)}"']
-    if hosts is not None:
-        parts.append(f'hosts = "{hosts}"')
-    return "\n".join(parts) + "\n"
-
-
-def standard_errors(model: Model) -> str:
-    """Relative standard errors of the start-up and of each term."""
-    parts = {kernels.START_UP: (model.intercept, model.intercept_error)}
-    parts |= {term: (value, model.errors[term]) for term, value in model.coefficients.items()}
-    return ", ".join(
-        f"{name} ± {percent(error / abs(value))}"
-        for name, (value, error) in parts.items()
-        if value and math.isfinite(error)
-    )
-
-
-def formula(model: Model, upper: bool = True) -> str:
-    """As a platform file takes it; arguments of routines of BLAS have capital letters."""
-    text = f"{1e6 * model.intercept:.6g} us" if model.intercept or not model.coefficients else ""
-    for term, value in model.coefficients.items():
-        product = " * ".join(name.upper() if upper else name for name in kernels.factors(term))
-        sign = ("- " if value < 0 else "+ ") if text else ("-" if value < 0 else "")
-        text += f"{' ' if text else ''}{sign}{1e12 * abs(value):.6g} ps * {product}"
-    return text
+def _mixture(calls: Calls, model: Model) -> Mixture | None:
+    """N′ of at least two modes; one mode is what a deviation says, too."""
+    if len(calls.seconds) < MODES_CALLS_LEAST:
+        return None
+    found = kernels.residual_mixture(calls.arguments, calls.seconds, model)
+    return found if len(found.modes) > 1 else None

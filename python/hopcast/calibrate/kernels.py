@@ -89,9 +89,24 @@ class Model:
     """Smallest and largest argument that was measured."""
     intercept_error: float = math.nan
     """Standard error of the start-up; nan where it was not fitted."""
+    pieces: piecewise.Piecewise | None = None
+    """Lines in the one term of M′, instead of start-up and coefficients, which are those of the first."""
+
+    @property
+    def parameters(self) -> int:
+        """Number of fitted values: a line has two, a breakpoint one."""
+        return len(self.coefficients) + 1 if self.pieces is None else 3 * len(self.pieces.segments) - 1
+
+    def scaled(self, factor: float) -> Model:
+        """The model of times that are so many times as long."""
+        lines = None if self.pieces is None else self.pieces.scaled(factor)
+        coefficients = {term: factor * value for term, value in self.coefficients.items()}
+        return replace(self, intercept=factor * self.intercept, coefficients=coefficients, pieces=lines)
 
     def at(self, sizes: Sizes) -> np.ndarray:
         """Times, or deviations."""
+        if self.pieces is not None:
+            return self.pieces.at(sizes.product(next(iter(self.coefficients))))
         times = np.full_like(sizes.seconds, self.intercept)
         for term, value in self.coefficients.items():
             times += value * sizes.product(term)
@@ -118,6 +133,27 @@ def group(arguments: Mapping[str, np.ndarray], seconds: np.ndarray) -> Sizes:
     squares = np.bincount(places, (seconds - mean[places]) ** 2)
     deviations = np.sqrt(np.divide(squares, counts - 1, out=np.full(len(counts), np.nan), where=counts > 1))
     return Sizes({name: distinct[:, place] for place, name in enumerate(names)}, mean, deviations, counts)
+
+
+def medians(arguments: Mapping[str, np.ndarray], seconds: np.ndarray) -> Sizes:
+    """The same with the median of each tuple's times in place of their mean."""
+    sizes = group(arguments, seconds)
+    keys = np.column_stack([np.asarray(values, float) for values in arguments.values()])
+    _, places = np.unique(keys, axis=0, return_inverse=True)
+    order = np.argsort(places.ravel(), kind="stable")
+    parts = np.split(np.asarray(seconds, float)[order], np.cumsum(sizes.repetitions)[:-1])
+    return replace(sizes, seconds=np.array([np.median(part) for part in parts]))
+
+
+def refitted(model: Model, sizes: Sizes) -> Model:
+    """The model of the same terms for other times of its sizes."""
+    terms = tuple(model.coefficients)
+    try:
+        if model.pieces is not None:
+            return jumping(sizes, *terms)
+        return relative(sizes, terms, name=model.name, start_up=bool(model.intercept))
+    except InputError:  # as few lines, or terms, as these times show
+        return model
 
 
 def start_up_s(sizes: Sizes, seconds: np.ndarray | None = None) -> float:
@@ -211,6 +247,28 @@ def pieces(sizes: Sizes, term: str | None = None) -> piecewise.Piecewise:
     return piecewise.learn(x, sizes.seconds, errors=known)
 
 
+def jumping(sizes: Sizes, term: str) -> Model:
+    """M′ in one product of arguments, where several lines pay."""
+    found = pieces(sizes, term)
+    if len(found.segments) < 2:
+        raise InputError(f"one line in {term} is as good as several")
+    line = found.segments[0].line
+    ranges = {key: (float(part.min()), float(part.max())) for key, part in sizes.arguments.items()}
+    model = Model(
+        "M′",
+        line.intercept,
+        {term: line.slope},
+        {term: line.slope_error},
+        Accuracy(0, math.nan, math.nan, math.nan),
+        math.nan,
+        math.nan,
+        ranges,
+        line.intercept_error,
+        found,
+    )
+    return _judged(model, sizes, sizes.seconds)
+
+
 def relative(
     sizes: Sizes, terms: Sequence[str] = POLYNOMIAL, *, name: str = "M-2", start_up: bool = True
 ) -> Model:
@@ -283,6 +341,7 @@ def choose(sizes: Sizes) -> tuple[Model, dict[str, tuple[Accuracy, Accuracy]]]:
     makers = {
         "M-0": lambda part: relative(part, (), name="M-0"),
         "M-1": lambda part: identified(part, tuple(one.coefficients), name="M-1"),
+        "M′": lambda part: jumping(part, next(iter(one.coefficients))),
     }
     if set("".join(POLYNOMIAL)) <= set(sizes.arguments):
         makers["M-2"] = identified
@@ -383,7 +442,7 @@ def average_flops(sizes: Sizes) -> float:
 def _judged(model: Model, sizes: Sizes, seconds: np.ndarray) -> Model:
     predicted = model.at(sizes)
     sound = (predicted > 0) & (seconds > 0)
-    count = len(model.coefficients) + 1
+    count = model.parameters
     logs = np.log(predicted[sound] / seconds[sound])
     worst = np.log(1e3) ** 2 * (~sound).sum()
     mean_square = (float(logs @ logs) + worst) / len(seconds)

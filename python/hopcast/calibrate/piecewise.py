@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,11 @@ class Segment:
     points: int
     line: Line
 
+    def scaled(self, factor: float) -> Segment:
+        """The same of times that are so many times as long."""
+        line = replace(self.line, intercept=factor * self.line.intercept, slope=factor * self.line.slope)
+        return replace(self, line=line)
+
 
 @dataclass(frozen=True)
 class Piecewise:
@@ -67,6 +72,10 @@ class Piecewise:
     def breakpoints(self) -> tuple[float, ...]:
         """Upper ends of all ranges but the last."""
         return tuple(segment.up_to for segment in self.segments if segment.up_to is not None)
+
+    def scaled(self, factor: float) -> Piecewise:
+        """Lines of times that are so many times as long."""
+        return replace(self, segments=tuple(segment.scaled(factor) for segment in self.segments))
 
     def at(self, x: Sequence[float] | np.ndarray) -> np.ndarray:
         """Times of sizes."""

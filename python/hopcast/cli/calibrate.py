@@ -13,7 +13,7 @@ from hopcast.cli.calibrate_check import command as check
 from hopcast.cli.calibrate_design import command as design
 from hopcast.cli.calibrate_fit import command as fit
 from hopcast.cli.calibrate_measure import command as measure
-from hopcast.cli.calibrate_options import HOSTS
+from hopcast.cli.calibrate_options import HOSTS, NOISES
 from hopcast.errors import InputError
 
 _DATA = click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -123,9 +123,17 @@ def rates(data: tuple[Path, ...], regimes: str, models: str, block: str | None, 
     "--where", multiple=True, metavar="COLUMN=VALUE", help="Only calls with this value; repeatable."
 )
 @click.option(
-    "--noise", type=click.Choice(["none", "normal", "half-normal"]), default="half-normal", show_default=True
+    "--noise",
+    type=click.Choice(NOISES),
+    default="auto",
+    show_default=True,
+    help="Distribution of calls: modes (N′), or a deviation (N-2). auto: modes where several show.",
 )
-@click.option("--host-names", metavar="PATTERN", help='Hosts by the value of --by: "dahu-{}".')
+@click.option(
+    "--host-names",
+    metavar="PATTERN",
+    help='Hosts by the first column of --by: "dahu-{}"; a second one is their socket: a table.',
+)
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Entries of a platform, TOML."
 )
@@ -136,7 +144,7 @@ def rates(data: tuple[Path, ...], regimes: str, models: str, block: str | None, 
 )
 def kernels(calls: Path, function: str, **options) -> None:
     """Fit the time of a function to CALLS, a CSV file with a line for each call: arguments and duration."""
-    from hopcast.calibrate import accuracy_record, kernel_calls
+    from hopcast.calibrate import accuracy_record, kernel_calls, kernel_entries
 
     if options["record"] is not None:
         accuracy_record.check_is_file(options["record"])
@@ -150,7 +158,7 @@ def kernels(calls: Path, function: str, **options) -> None:
     groups = kernel_calls.read(calls, options["arguments"].split(","), by, where)
     fits = [kernel_calls.fit(name, sizes) for name, sizes in groups.items()]
     for found in fits:
-        for line in kernel_calls.lines(found):
+        for line in kernel_entries.lines(found):
             click.echo(line)
         for finding in found.findings:
             click.echo(f"warning: {found.group or 'all calls'}: {finding}", err=True)
@@ -161,23 +169,39 @@ def kernels(calls: Path, function: str, **options) -> None:
         click.echo(f"Recorded  {options['record']}")
     if options["out"] is None:
         return
-    pattern = options["host_names"]
-    if len(fits) > 1 and (pattern is None or len(by) != 1):
-        raise InputError(
-            f"{len(fits)} groups, and a platform has one entry for a function, or one for hosts: name hosts "
-            "of one column of --by with --host-names, or choose one group with --where"
-        )
-    names = [
-        None if pattern is None else pattern.replace("{}", found.group.split(" ", 1)[1]) for found in fits
-    ]
-    entries = [
-        kernel_calls.toml(
-            found, function, noise=options["noise"], declaration=options["declaration"], hosts=name
-        )
-        for found, name in zip(fits, names, strict=True)
-    ]
+    texts = _entries(fits, by, function, options)
     try:
-        options["out"].write_text("\n".join(entries))
+        for place, text in texts.items():
+            place.write_text(text)
     except OSError as error:
         raise InputError(f"{options['out']}: cannot be written: {error.strerror}") from None
-    click.echo(f"Kernels  {options['out']}")
+    click.echo(f"Kernels  {', '.join(str(place) for place in texts)}")
+
+
+def _entries(fits, by: list[str], function: str, options: dict) -> dict[Path, str]:
+    """Files of entries: of all calls, of each host, or with a table of each socket of each host."""
+    from hopcast.calibrate import kernel_entries
+
+    pattern, out, noise = options["host_names"], options["out"], options["noise"]
+    if len(fits) > 1 and (pattern is None or len(by) not in (1, 2)):
+        raise InputError(
+            f"{len(fits)} groups, and a platform has one entry for a function, or one for hosts: name hosts "
+            "of one or two columns of --by with --host-names, or choose one group with --where"
+        )
+    keys = [[part.rpartition(" ")[2] for part in found.group.split(", ")] for found in fits]
+    if pattern is not None and len(by) == 2:
+        if options["declaration"] is not None:
+            raise InputError("--by of two columns makes a table, which --declaration has no place in")
+        shape = "half-normal" if noise == kernel_entries.AUTO else noise
+        if shape == kernel_entries.MODES:
+            raise InputError("--noise modes: a table has deviations alone; take half-normal or normal")
+        places = [(pattern.replace("{}", host), socket) for host, socket in keys]
+        table = out.with_suffix(".csv")
+        entry = kernel_entries.table_entry(fits, function, table.name, shape)
+        return {out: entry, table: kernel_entries.table(fits, places, shape)}
+    names = [None if pattern is None else pattern.replace("{}", key[0]) for key in keys]
+    entries = [
+        kernel_entries.toml(found, function, noise=noise, declaration=options["declaration"], hosts=name)
+        for found, name in zip(fits, names, strict=True)
+    ]
+    return {out: "\n".join(entries)}

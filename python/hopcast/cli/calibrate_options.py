@@ -27,3 +27,5 @@ BACKGROUND = click.option(
     help="Load of the ranks that do not measure.",
 )
 MPICC = click.option("--mpicc", metavar="COMMAND", help="MPI compiler. Default: $MPICC, or the launcher's.")
+NOISES = ("auto", "none", "normal", "half-normal", "modes")
+"""Noise of kernels: those of `hopcast.calibrate.kernel_entries`, which loads numpy."""
