@@ -8,7 +8,7 @@ import made_up_campaign as machine
 import numpy as np
 import pytest
 
-from hopcast.calibrate import campaigns, platform_file, sources
+from hopcast.calibrate import campaigns, defects, platform_file, sources
 from hopcast.calibrate.network_fit import NetworkFit, fit_campaign
 from hopcast.errors import InputError
 
@@ -153,3 +153,17 @@ def test_a_broken_table_names_its_line(tmp_path: Path, text: str, message: str):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(InputError, match=message):
         sources.read([tmp_path / "t.csv"])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "step"),
+    [
+        ([0.2e-6] * 90 + [8.492e-6] * 2 + [8.602e-6] * 2 + [8.986e-6] * 2, 0.0),
+        ([1e-6] * 30 + [2e-6] * 30 + [5e-6] * 30, 1e-6),
+        ([0.9999e-6] * 30 + [2.0001e-6] * 30 + [3e-6] * 30 + [7e-6] * 30, 1e-6),
+    ],
+    ids=["a simulated time", "a coarse clock", "a coarse clock whose digits are rounded"],
+)
+def test_a_step_is_what_durations_are_multiples_of(seconds: list[float], step: float) -> None:
+    """A simulated call takes the same time always: few times, and no clock between them."""
+    assert defects.clock_step_s(np.array(seconds)) == pytest.approx(step, rel=1e-3)

@@ -16,6 +16,10 @@ LEAST_SIZES = 2
 """Distinct sizes below which there is no line."""
 CLOCK_VALUES = 8
 """Distinct durations from which on a common divisor of their differences is a step of the clock."""
+CLOCK_AWAY_MOST = 0.1
+"""Distance of a duration from a multiple of the clock's step, in steps; its digits may be rounded."""
+CLOCK_SHARE_LEAST = 0.9
+"""Share of the durations that are multiples of the clock's step."""
 CLOCK_STEPS_LEAST = 5
 """Steps of the clock that a time must last, so that it is known within 10 %."""
 DRIFT_MOST = 0.2
@@ -183,7 +187,11 @@ def clock_step_s(seconds: np.ndarray) -> float:
             return 0.0
         return 1e-12 * float(np.gcd.reduce(np.round(1e12 * np.diff(distinct)).astype(np.int64)))
     steps = np.diff(distinct)
-    return float(steps[steps > 1e-12].min(initial=np.inf)) if (steps > 1e-12).any() else 0.0
+    if not (steps > 1e-12).any():
+        return 0.0
+    step = float(steps[steps > 1e-12].min())
+    away = np.abs(distinct / step - np.round(distinct / step))
+    return step if (away < CLOCK_AWAY_MOST).mean() >= CLOCK_SHARE_LEAST else 0.0
 
 
 def supported(
