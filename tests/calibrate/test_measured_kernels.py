@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -129,3 +130,46 @@ modes = [
     for mode, start, slope in ((usual, 1, 2000), (rare, 5, 10_000)):
         us, ps = re.fullmatch(r"(\S+) us \+ (\S+) ps \* N", mode["mean"]).groups()
         assert (float(us), float(ps)) == pytest.approx((start, slope), rel=0.04)
+
+
+@needs_hopcast
+def test_kernels_and_the_rate_of_a_process_come_back_in_one_go(tmp_path: Path) -> None:
+    """2 µs, 100 ps MNK and 2 ns NK within 2 %, which a run on the fitted platform takes."""
+    machine = tmp_path / "modelled.toml"
+    machine.write_text(PLATFORM)
+    few = ("--sizes", "20", "--repetitions", "4", "--polls", "4", "--product", "1e6", "--kernels", "dgemm")
+    launcher = [*HOPCAST, "run", machine, "-n", "2", "--ppn", "1", "--compute", "none", "--kernels", "skip"]
+    out = tmp_path / "again"
+    done = calibrate("-o", out, *few, "--blas", BLAS, "--", *launcher)
+    assert done.returncode == 0, done.stderr
+    platform = tomllib.loads((out / "again.toml").read_text())
+    (found,) = platform["compute"]["kernels"]
+    start, mnk, nk = re.fullmatch(r"(\S+) us \+ (\S+) ps .*K \+ (\S+) ps \* N \* K", found["time"]).groups()
+    assert (float(start), float(mnk), float(nk)) == pytest.approx((2, 100, 2000), rel=0.02)
+    with (out / "kernels" / "kernels.csv").open(newline="") as file:
+        calls = list(csv.DictReader(file))
+    flop = sum(2 * int(row["m"]) * int(row["n"]) * int(row["k"]) for row in calls)
+    rate = 1e-9 * flop / sum(float(row["duration"]) for row in calls)
+    assert float(platform["compute"]["flop_rate"].split()[0]) == pytest.approx(rate, rel=1e-4)
+    assert "dgemm" in [check["what"] for check in platform["calibration"]["checks"]]
+    ran = subprocess.run(
+        [*HOPCAST, "run", out / "again.toml", "-n", "2", "barrier"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "dgemm within" in ran.stdout.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "--flop-rate: what is the rate of a process?"),
+        (("--kernels", "daxpy"), "or measure it with --kernels dgemm"),
+        (("--kernels", "sgemm"), "--kernels: unknown routine 'sgemm'; known: dgemm"),
+    ],
+)
+def test_a_rate_is_wanted_before_anything_is_measured(words, message: str, tmp_path: Path) -> None:
+    done = calibrate("-o", tmp_path / "x", *words, "--", "true")
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hopcast.cli.calibrate_options import BACKGROUND, FLOP_RATE, HOSTS, MPICC, NOISE
+from hopcast.cli.calibrate_options import BACKGROUND, BLAS, HOSTS, MPICC, NOISE
 from hopcast.errors import InputError
 
 _PARTNERS = {"network": "other-host", "loopback": "same-host"}
@@ -30,7 +30,12 @@ _SHARED_SHORTEST = 65_536
     metavar="DIR",
     help="Directory of everything, which the hosts of the ranks see, too.",
 )
-@FLOP_RATE
+@click.option(
+    "--flop-rate", metavar="RATE", help='Of one process, such as "10 Gflop/s". Default: that of dgemm.'
+)
+@click.option("--kernels", metavar="NAMES", help="Routines of BLAS to measure, too: dgemm,dtrsm,…")
+@click.option("--product", default=1e9, show_default=True, help="Of kernels: largest M N K.")
+@BLAS
 @click.option("--sizes", default=1000, show_default=True, help="Sizes of messages.")
 @click.option("--to", "longest", default="1MB", show_default=True, help="Longest message.")
 @click.option("--repetitions", default=50, show_default=True, help="Measurements of each size and kind.")
@@ -71,8 +76,10 @@ def command(launcher: tuple[str, ...], out: Path, **options) -> None:
         if options[option] is not None:
             read = quantities.size if option == "eager_limit" else quantities.rate
             read(options[option], f"--{option.replace('_', '-')}")
+    names = _names_of_kernels(options)
     compiler = shlex.split(options["mpicc"]) if options["mpicc"] else launch.compiler_of(launcher)
     design = _design(out, options)
+    fits = _kernels(out, launcher, compiler, names, options)
     facts = _ranks(out, launcher, compiler)
     parts, findings = host_parts.find(facts)
     for finding in findings:
@@ -87,7 +94,46 @@ def command(launcher: tuple[str, ...], out: Path, **options) -> None:
     shared = [
         (part.name, _share(out, part, launcher, compiler, options)) for part in parts if len(part.pairs) > 1
     ]
-    _fit(folders, out, limits, parts, shared, options)
+    place = _fit(folders, out, limits, parts, shared, options)
+    if fits:
+        from hopcast.calibrate import host_kernels
+
+        host_kernels.add(place, fits)
+
+
+def _names_of_kernels(options: dict) -> list[str]:
+    """Routines that are measured, one of which gives the rate of a process where that is not given."""
+    from hopcast.calibrate import design, host_kernels
+
+    names = [name.strip() for name in (options["kernels"] or "").split(",") if name.strip()]
+    for name in names:
+        if name not in design.KERNELS:
+            raise InputError(f"--kernels: unknown routine '{name}'; known: {', '.join(design.KERNELS)}")
+    if options["flop_rate"] is None and host_kernels.RATE_OF not in names:
+        host_kernels.flop_rate({})
+    return names
+
+
+def _kernels(out: Path, launcher, compiler, names: list[str], options: dict):
+    """Fits of the kernels that are wanted, and the rate of a process where it is not given."""
+    from hopcast.calibrate import host_kernels, kernel_entries, measure
+
+    if not names:
+        return {}
+    blas = shlex.split(options["blas"])
+    wanted = host_kernels.Wanted(
+        names, options["product"], min(4, options["repetitions"]), options["seed"], blas
+    )
+    session = measure.Session(out / "kernels", launcher, compiler, options["limit"])
+    fits = host_kernels.measure(session, wanted)
+    click.echo(f"Measured   {session.folder}/kernels.csv: calls of {', '.join(names)} by all ranks at once")
+    for name, found in fits.items():
+        for line in kernel_entries.lines(found):
+            click.echo(line)
+        for finding in found.findings:
+            click.echo(f"warning: {name}: {finding}", err=True)
+    options["flop_rate"] = options["flop_rate"] or host_kernels.flop_rate(fits)
+    return fits
 
 
 def _design(out: Path, options: dict) -> Path:
@@ -216,7 +262,7 @@ def _library(folder: Path) -> str:
     return "openmpi" if "Open MPI" in version else "mpich"
 
 
-def _fit(folders: dict[str, Path], out: Path, limits: dict, parts, shared, options: dict) -> None:
+def _fit(folders: dict[str, Path], out: Path, limits: dict, parts, shared, options: dict) -> Path:
     from hopcast.cli.calibrate_fit import fit_files
 
     name = options["name"] or out.resolve().name
@@ -241,3 +287,4 @@ def _fit(folders: dict[str, Path], out: Path, limits: dict, parts, shared, optio
             "report": None,
         },
     )
+    return out / f"{name}.toml"

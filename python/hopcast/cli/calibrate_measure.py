@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hopcast.cli.calibrate_options import BACKGROUND, MPICC
+from hopcast.cli.calibrate_options import BACKGROUND, BLAS, MPICC
 from hopcast.errors import InputError
 
 PROGRAMS = ("network", "thresholds", "nodecomm", "ring", "saturation", "kernels")
@@ -48,9 +48,7 @@ PROGRAMS = ("network", "thresholds", "nodecomm", "ring", "saturation", "kernels"
     help="Stop after this time; the same command goes on from there.",
 )
 @MPICC
-@click.option(
-    "--blas", metavar="FLAGS", default="-lblas", show_default=True, help="Of kernels: links a BLAS."
-)
+@BLAS
 @click.option("--arguments", metavar="WORDS", default="", help="Further words for the program, in quotes.")
 def command(launcher: tuple[str, ...], out: Path, **options) -> None:
     """Measure the machine that LAUNCHER starts processes on: hopcast calibrate measure -- mpiexec -n 2 …

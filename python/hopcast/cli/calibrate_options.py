@@ -26,6 +26,9 @@ BACKGROUND = click.option(
     show_default=True,
     help="Load of the ranks that do not measure.",
 )
+BLAS = click.option(
+    "--blas", metavar="FLAGS", default="-lblas", show_default=True, help="Of kernels: links a BLAS."
+)
 MPICC = click.option("--mpicc", metavar="COMMAND", help="MPI compiler. Default: $MPICC, or the launcher's.")
 NOISES = ("auto", "none", "normal", "half-normal", "modes")
 """Noise of kernels: those of `hopcast.calibrate.kernel_entries`, which loads numpy."""
