@@ -92,7 +92,8 @@ def time_ns(text: str) -> float:
 
 @needs_mpi
 def test_one_host_is_said_to_be_one(tmp_path: Path) -> None:
-    options = ("--sizes", "16", "--repetitions", "3", "--polls", "2", *RATE)
+    # Long messages, so that they show beside what else runs on this machine.
+    options = ("--sizes", "16", "--to", "32MB", "--repetitions", "3", "--polls", "2", *RATE)
     done = calibrate("all", "-o", tmp_path / "here", *options, "--", *launch(REAL[0], 2))
     assert done.returncode == 0, done.stderr
     assert "all ranks are on one host: its memory stands for the network" in done.stderr
