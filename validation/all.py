@@ -40,6 +40,7 @@ SCRIPTS = (
     "calibration_network",
     "calibration_rates",
     "calibration_kernels",
+    "generative_cluster",
     "nodecomm",
     "testbed_cases",
 )

@@ -120,3 +120,20 @@ def test_few_sizes_and_one_repetition_are_warned_of(tmp_path: Path) -> None:
     # Six decades between twenty sizes: 10^(6/20) = 2.00.
     assert "lie a factor of 2.00 apart" in done.stderr
     assert "1 repetition: how much a size's time varies will not be known" in done.stderr
+
+
+def test_the_two_generators_of_dimensions_differ_as_published() -> None:
+    """Thesis, Fig. 8.1: Π = 10¹⁰, Σ = 10,000. Products are uniform, or, of independent dimensions, mostly
+    small, and M is then not uniform either."""
+    random = np.random.default_rng(RANDOM)
+    matrices = design.Matrices(1e10, 10_000, 1, 1)
+    targets = random.uniform(1, 1e10, 3000)
+    products = [math.prod(design.uniform_product(target, matrices, random)[0]) for target in targets]
+    critical = 1.63 / math.sqrt(len(products))  # 1 %
+    assert distance(products, 1e10) < critical
+    independent = [design.independent(matrices, random) for _ in range(3000)]
+    products = [math.prod(sides) for sides in independent]
+    assert distance(products, 1e10) > 5 * critical and np.median(products) < 0.4e10
+    assert distance([m for m, _, _ in independent], 10_000) > 5 * critical
+    rows = design.kernels(design.Matrices(1e10, 10_000, 30, 3, (), "independent"), ["dgemm"], 1, RANDOM)
+    assert len(rows) == 545 and max(math.prod(row[1:]) for row in rows) <= 1e10

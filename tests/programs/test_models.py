@@ -96,6 +96,25 @@ def test_a_table_gives_each_processor_its_coefficients(kernels, tmp_path) -> Non
     assert times == {0: 1000.0, 1: 1000.0, 2: 240.0, 3: 840.0}
 
 
+def test_a_drawn_cluster_gives_each_processor_its_time(kernels, tmp_path) -> None:
+    """A table of `hopcast cluster draw`: of M*N*K = 24, each processor takes what its row says."""
+    model, nodes = tmp_path / "cluster.toml", tmp_path / "nodes.csv"
+    model.write_text(
+        'terms = ["1", "M*N*K"]\nsockets = 2\n[[kinds]]\nmean = [1e-6, 1e-8]\n'
+        "spatial = [[1e-14, 0], [0, 1e-18]]\ntemporal = [[0, 0], [0, 0]]\n"
+    )
+    drawn = hopcast("cluster", "draw", model, "--nodes", "2", "--seed", "5", "-o", nodes)
+    assert drawn.returncode == 0, drawn.stderr
+    rows = [line.split(",") for line in nodes.read_text().splitlines() if line[0] not in "#h,"]
+    expected = [1e9 * (float(row[2]) + 24 * float(row[3])) for row in rows]
+    kernel = f'[{{ function = "dgemm", table = "{nodes}" }}]'
+    flags = ("--set", f"compute.kernels={kernel}", "--set", "host.sockets=2", "--ppn", "2")
+    _, printed, _ = run(kernels, 4, flags=flags)
+    times = of_ranks(printed, "dgemm")
+    assert [times[rank][0] for rank in range(4)] == pytest.approx(expected, abs=0.51)
+    assert len(set(expected)) == 4
+
+
 def test_pieces_hold_by_the_arguments(kernels) -> None:
     """M*N*K = 24, M = 2."""
     pieces = "1 us if M*N*K < 24 else 2 us + 1 us*M if M <= 2 else 9 us"

@@ -187,3 +187,9 @@ def test_nodecomm_on_a_platform_gives_its_parameters_back(out):
 def test_calls_of_dgemm_give_the_printed_coefficients(out):
     compared = compare("calibration_kernels", out)
     assert sum(result.allowed == 1e-9 for result in compared) == 8
+
+
+def test_processors_of_dahu_have_the_printed_moments(out):
+    compared = compare("generative_cluster", out)
+    assert sum(result.allowed == 5e-7 for result in compared) == 25
+    assert sum(result.what.startswith("drawn") for result in compared) == 16

@@ -4,6 +4,8 @@
   exponent is drawn from strata in turns, so that no decade is left out by chance.
 - Dimensions (M, N, K) have a uniform product: P from strata below the largest, A from U(1, P^⅓), B from
   U(1, √(P/A)), C = P/(A B), in all six orders. Independent dimensions would have few large products.
+- Dimensions drawn independently, U(1, Σ) each until M N K is small enough, are there to compare with: their
+  products are mostly small, and none of the three is uniform.
 - All is shuffled: sizes, repetitions and kinds. What disturbs a machine for a while then touches single
   repetitions of many sizes, and not all of one.
 
@@ -19,6 +21,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -34,6 +37,8 @@ POLLED_SIZES_UP_TO = 10_000
 LONGEST_BYTES = 2**31 - 1
 SIZES_LEAST = 4
 KERNELS = ("dgemm", "dtrsm", "dgemv", "dger", "dtrsv", "dswap", "daxpy", "dscal", "idamax")
+ORDERS = 6
+"""Orders of three dimensions."""
 FIXED_TUPLES = ((1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4), (2048, 2048, 2048))
 
 
@@ -122,6 +127,7 @@ class Matrices:
     """Products drawn from each stratum."""
     third: Sequence[int] = ()
     """Values of K; without, it is drawn like M and N."""
+    method: Literal["uniform-product", "independent"] = "uniform-product"
 
 
 def kernels(
@@ -136,6 +142,8 @@ def kernels(
             f"products up to {matrices.product:g} with dimensions up to {matrices.longest}: "
             f"at most {matrices.longest**3:g}"
         )
+    if matrices.method == "independent" and len(matrices.third):
+        raise InputError("independent dimensions with values of K: they are drawn, all three")
     random = np.random.default_rng(seed)
     rows: list[tuple[str, int, int, int]] = []
     for function in functions:
@@ -145,14 +153,17 @@ def kernels(
             if math.prod(fixed) <= matrices.product and max(fixed) <= matrices.longest
         ]
         for stratum, _ in itertools.product(range(matrices.strata), range(matrices.batches)):
+            if matrices.method == "independent":
+                tuples += [independent(matrices, random) for _ in range(ORDERS)]
+                continue
             target = matrices.product * (1 - stratum / matrices.strata)
             target += float(random.uniform(-1, 1)) * matrices.product / 1000
-            tuples += _uniform_product(max(1.0, min(target, matrices.product)), matrices, random)
+            tuples += uniform_product(max(1.0, min(target, matrices.product)), matrices, random)
         rows += [(function, *dimensions) for dimensions in tuples for _ in range(repetitions)]
     return [rows[index] for index in random.permutation(len(rows))]
 
 
-def _uniform_product(
+def uniform_product(
     product: float, matrices: Matrices, random: np.random.Generator
 ) -> list[tuple[int, int, int]]:
     """The six orders of three dimensions of about that product; with K given, the two orders of M and N."""
@@ -169,6 +180,14 @@ def _uniform_product(
             triple = (int(a), int(b), max(1, int(product / (a * b))))
             if max(triple) <= matrices.longest:
                 return [(m, n, k) for m, n, k in itertools.permutations(triple)]
+
+
+def independent(matrices: Matrices, random: np.random.Generator) -> tuple[int, int, int]:
+    """Three dimensions from U(1, longest), drawn again until their product is small enough."""
+    while True:
+        m, n, k = (int(side) for side in random.integers(1, matrices.longest, 3, endpoint=True))
+        if m * n * k <= matrices.product:
+            return m, n, k
 
 
 def write(rows: Iterable[Sequence[object]], place: Path) -> None:

@@ -10,6 +10,26 @@ _PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 
 _SIZE = re.compile(r"\s*(\d+\.?\d*(?:e\d+)?)\s*([kMGT]i?|Ki)?B?\s*", re.ASCII)
 _RATE = re.compile(r"\s*(\d+\.?\d*(?:e\d+)?)\s*([kMGT]i?|Ki)?B/s\s*", re.ASCII)
 
+_TIME = re.compile(r"\s*(\d+\.?\d*(?:e-?\d+)?)\s*(ps|ns|us|µs|ms|s)\s*", re.ASCII | re.IGNORECASE)
+_TIME_UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+_FLOPS = re.compile(r"\s*(\d+\.?\d*(?:e\d+)?)\s*([kMGT]?)flop/s\s*", re.ASCII)
+
+
+def seconds(text: str, place: str) -> float:
+    """Seconds of a text such as "2.4 us"."""
+    match = _TIME.fullmatch(text)
+    if not match:
+        raise InputError(f"{place}: '{text}' is not a time such as \"2.4 us\"")
+    return float(match[1]) * _TIME_UNITS[match[2].lower()]
+
+
+def flop_rate(text: str, place: str) -> float:
+    """Operations per second of a text such as "30 Gflop/s"."""
+    found = _number(_FLOPS, text, place, 'a rate such as "30 Gflop/s"')
+    if not found:
+        raise InputError(f"{place}: '{text}': a rate is greater than zero")
+    return found
+
 
 def size(text: str, place: str) -> float:
     """Bytes of a text such as "64 KiB" or "8192"."""

@@ -33,6 +33,7 @@ _COMMANDS = {
     "trace": ("hopcast.cli.trace", "Record a run of an MPI program; look into recorded runs."),
     "platform": ("hopcast.cli.platform", "Show platforms and the format of their files."),
     "calibrate": ("hopcast.cli.calibrate", "Fit a platform to measurements of a machine."),
+    "cluster": ("hopcast.cli.cluster", "Fit how processors differ, and draw clusters like it."),
 }
 
 

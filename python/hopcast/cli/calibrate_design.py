@@ -47,6 +47,13 @@ _KINDS = ",".join(design.NETWORK_KINDS)
 @click.option(
     "--third", metavar="K,…", default="", help="Of kernels: values of K; without, K is drawn as M and N are."
 )
+@click.option(
+    "--method",
+    type=click.Choice(["uniform-product", "independent"]),
+    default="uniform-product",
+    show_default=True,
+    help="Of kernels: how dimensions are drawn.",
+)
 def command(out: Path, **options) -> None:
     """Write the list of measurements that `calibrate measure` takes, in random order.
 
@@ -84,7 +91,9 @@ def _network(options: dict) -> tuple[list, str]:
 
 def _kernels(options: dict) -> tuple[list, str]:
     third = [int(word) for word in options["third"].split(",") if word.strip()]
-    matrices = design.Matrices(options["product"], options["side"], 30, options["batches"], third)
+    matrices = design.Matrices(
+        options["product"], options["side"], 30, options["batches"], third, options["method"]
+    )
     names = [name.strip() for name in options["kernels"].split(",")]
     rows = design.kernels(matrices, names, options["repetitions"], options["seed"])
     flop = sum(2.0 * m * n * k for name, m, n, k in rows if name == "dgemm")

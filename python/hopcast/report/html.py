@@ -105,6 +105,11 @@ def calibration_page(page: object) -> str:
     return _environment().get_template("calibration.html").render(page=page)
 
 
+def sheet_page(page: object) -> str:
+    """Page of results that are no run; its contents are a `hopcast.report.sheet.Sheet`."""
+    return _environment().get_template("sheet.html").render(page=page)
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
