@@ -21,6 +21,8 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import rates
+
 HOPCAST = (sys.executable, "-m", "hopcast")
 MODELS = ("loggp", "flow", "packet")
 
@@ -188,6 +190,9 @@ def main() -> None:
             f"{one.memory_B / 2**20:7.0f}",
             flush=True,
         )
+        if not options.quick:
+            name = f"{cell.model}: {cell.name}"
+            rates.record("matrix", name, messages_per_cpu_s=one.rate, memory_B=one.memory_B)
     print(f"on {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     print(*headlines(measured), sep="\n")
     if options.json is not None:

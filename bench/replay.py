@@ -12,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "validation"))
 
 import flow_scale
+import rates
 from recordings import Absent
 
 
@@ -36,6 +37,8 @@ def main() -> None:
             print(
                 f"flow, hydro replayed, {network:20} {rate:12,.0f} messages/s {memory:8,.0f} MiB", flush=True
             )
+            if not options.quick:
+                rates.record("replay", network, messages_per_cpu_s=rate, memory_B=run["peak_rss_B"])
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import json
 import subprocess
 import sys
 
+import rates
+
 HOPCAST = (sys.executable, "-m", "hopcast")
 HALO = "--model flow halo3d"
 
@@ -169,6 +171,8 @@ def main() -> None:
             f"{name:32} {rate:12,.0f} {events:12,.0f} {memory:8,.0f} {report['wall_s']:8.2f}  {target}",
             flush=True,
         )
+        if not options.quick:
+            rates.record("speed", name, messages_per_s=rate, events_per_s=events, memory_B_per_rank=memory)
 
 
 if __name__ == "__main__":

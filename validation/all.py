@@ -16,6 +16,8 @@ import results
 from recordings import Absent
 from results import HEAD, Kind, Result, error_text
 
+from hopcast.regress import readers, store
+
 SCRIPTS = (
     "flow_example",
     "hydro_networks",
@@ -41,12 +43,15 @@ SCRIPTS = (
     "calibration_rates",
     "calibration_kernels",
     "generative_cluster",
+    "regression_tests",
     "nodecomm",
     "testbed_cases",
 )
 PAGE = Path(__file__).with_name("README.md")
 DATA = Path(__file__).with_name("results.json")
 """The results of every script as they were last written, from which the page is made."""
+REGRESSIONS = "../regress.sqlite"
+"""Database of `hopcast regress`, beside the folder of the plots: benchmarks are in it, too."""
 MARK = "<!-- The tables below are written by all.py --write. -->\n"
 PARTS = (Kind.MEASURED, Kind.FIT, Kind.PUBLISHED, Kind.FORMULA, Kind.OWN)
 """The parts of the page in order: what tests a prediction comes first."""
@@ -111,6 +116,17 @@ def write(compared: dict[str, list[Result]]) -> None:
     PAGE.write_text(head + MARK + page(ordered))
 
 
+def record(compared: dict[str, list[Result]], out: Path, quick: bool) -> None:
+    """Leaves what was compared in a file, and adds it to the series that `hopcast regress` watches."""
+    place = out / "results.json"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    rows = {name: [row.to_json() for row in some] for name, some in compared.items()}
+    place.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    if not quick:
+        with store.opened(out / REGRESSIONS, new=True) as database:
+            store.add(database, readers.read(place, readers.Columns()))
+
+
 def main() -> None:
     """Ends with status 1 where a published bound does not hold."""
     parser = argparse.ArgumentParser(
@@ -135,6 +151,7 @@ def main() -> None:
         except Absent as reason:
             absent.append(f"{name}: {reason}")
             print(absent[-1])
+    record(compared, arguments.out, arguments.quick)
     everything = [row for rows in compared.values() for row in rows]
     for kind in PARTS:
         if of_kind := [row.cells() for row in everything if row.kind is kind]:

@@ -193,3 +193,9 @@ def test_processors_of_dahu_have_the_printed_moments(out):
     compared = compare("generative_cluster", out)
     assert sum(result.allowed == 5e-7 for result in compared) == 25
     assert sum(result.what.startswith("drawn") for result in compared) == 16
+
+
+def test_what_changed_on_dahu_is_noticed_and_nothing_else(out):
+    compared = compare("regression_tests", out)
+    assert sum(result.what.startswith("repair: change of") for result in compared) == 6
+    assert find(compared, "false alarms at 99.99 %").ours == 0

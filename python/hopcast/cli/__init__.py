@@ -34,6 +34,7 @@ _COMMANDS = {
     "platform": ("hopcast.cli.platform", "Show platforms and the format of their files."),
     "calibrate": ("hopcast.cli.calibrate", "Fit a platform to measurements of a machine."),
     "cluster": ("hopcast.cli.cluster", "Fit how processors differ, and draw clusters like it."),
+    "regress": ("hopcast.cli.regress", "Watch series of measurements, and say when one has changed."),
 }
 
 

@@ -1,7 +1,7 @@
 """Exit codes, and what stands on standard error for each.
 
 0: done. 2: bad input. 3: the simulated program failed. 4: a run that was made again has another outcome.
-70: a bug of ours. 130: interrupted.
+5: something that is watched has changed. 70: a bug of ours. 130: interrupted.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ DONE = 0
 BAD_INPUT = 2
 PROGRAM_FAILED = 3
 OTHER_OUTCOME = 4
+CHANGED = 5
 OUR_BUG = 70
 INTERRUPTED = 130
 
