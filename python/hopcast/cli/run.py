@@ -57,7 +57,7 @@ def command(
 
     peers = processes.peers()
     try:
-        request = _request(platform, workload, args, flags, request_file)
+        request = request_of(platform, workload, args, flags, request_file)
         out = request.options.get("out") and Path(request.directory or ".") / request.options["out"]
         _check_kept(request, as_json, quiet)
         if save_request is not None:
@@ -80,7 +80,7 @@ def _run(request: RunRequest, peers: Peers | None, out: Path | None, as_json: bo
     return outputs.finish(report, out, as_json, quiet)
 
 
-def _request(
+def request_of(
     platform: str | None, workload: str | None, args: tuple[str, ...], flags: dict, file: str | None
 ) -> RunRequest:
     """The request that the command line writes, or changes."""

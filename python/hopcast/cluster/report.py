@@ -76,7 +76,7 @@ def _pair(model: ClusterModel, measured: np.ndarray, drawn: np.ndarray, one: int
         "processors, left, and "
         f"{len(drawn)} drawn ones. Correlation {correlation[0]:+.2f} and {correlation[1]:+.2f}; ellipses "
         "hold "
-        f"{INSIDE:.0%} of a kind."
+        f"{100 * INSIDE:.0f} % of a kind."
     )
     legend = (("accent", "measured, mean of the days"), ("waiting", "drawn"))
     return Picture(f"{model.terms[one]} and {model.terms[other]}", finding, canvas.svg(), legend)

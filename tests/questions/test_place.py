@@ -1,0 +1,98 @@
+"""Rank maps: what talks much together shares a host, no host holds too many, files are what launchers
+read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from hopcast.cli import commands
+from hopcast.errors import InputError
+from hopcast.questions import place
+
+
+def hopcast(*words: object) -> str:
+    done = CliRunner().invoke(commands, [str(word) for word in words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def groups(count: int, size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Traffic of groups that talk among themselves, and a little with all; and the group of each rank,
+    shuffled."""
+    of_rank = np.random.default_rng(seed).permutation(np.repeat(np.arange(count), size))
+    bytes_ = np.where(of_rank[:, None] == of_rank[None, :], 1e6, 1e3)
+    np.fill_diagonal(bytes_, 0)
+    return bytes_, of_rank
+
+
+@pytest.mark.parametrize(("count", "size"), [(2, 4), (4, 8), (8, 6), (16, 4)])
+def test_groups_share_a_host(count: int, size: int) -> None:
+    bytes_, of_rank = groups(count, size, seed=count)
+    parts = place.partition(bytes_, count, size)
+    assert len({(group, part) for group, part in zip(of_rank.tolist(), parts.tolist(), strict=True)}) == count
+    between = count * (count - 1) * size * size * 1e3 / 2
+    assert place.between_hosts(bytes_, parts) == pytest.approx(between)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_host_holds_too_many(seed: int) -> None:
+    """Random graphs with hubs, and hosts that are exactly full or nearly."""
+    random = np.random.default_rng(seed)
+    ranks, per_host = int(random.integers(10, 60)), int(random.integers(2, 9))
+    bytes_ = random.integers(0, 3, (ranks, ranks)) * random.random((ranks, ranks)) * 1e9
+    bytes_ = np.triu(bytes_, 1)
+    bytes_[0] *= 50
+    bytes_ += bytes_.T
+    hosts = -(-ranks // per_host)
+    parts = place.partition(bytes_, hosts, per_host)
+    assert max(Counter(parts.tolist()).values()) <= per_host and set(parts.tolist()) <= set(range(hosts))
+    with pytest.raises(InputError, match="too few"):
+        place.partition(bytes_, hosts - 1, per_host)
+
+
+def test_ranks_that_talk_to_nobody_are_placed_in_order() -> None:
+    assert place.partition(np.zeros((6, 6)), 3, 2).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_partners_half_the_ranks_away_meet_on_a_host(tmp_path: Path) -> None:
+    """Twelve ranks, three a host, in six pairs: four pairs fit, two are split. Linear and cyclic split all
+    six."""
+    files = {name: tmp_path / name for name in ("map", "rankfile", "hostfile")}
+    said = hopcast(
+        "place", "fat-tree", "-n", 12, "--ppn", 3, "--map", files["map"], "--rankfile", files["rankfile"],
+        "--hostfile", files["hostfile"], "--host-names", "n{}", "--first", 1, "bisection", "--bytes", "64KiB",
+    )  # fmt: skip
+    lines = {line.split()[0]: line.split()[1:] for line in said.splitlines()[1:4]}
+    between = {name: (float(line[-2]), line[-1]) for name, line in lines.items()}
+    assert between == {"metis": (256, "KiB"), "linear": (768, "KiB"), "cyclic": (768, "KiB")}
+    assert "metis: " in said
+    hosts = [int(line) for line in files["map"].read_text().splitlines()[1:]]
+    assert sum(hosts[rank] == hosts[rank + 6] for rank in range(6)) == 4
+    assert Counter(hosts) == dict.fromkeys(range(4), 3)
+    assert files["hostfile"].read_text().splitlines() == [f"n{host + 1}" for host in hosts]
+    ranked = files["rankfile"].read_text().splitlines()
+    assert ranked[0] == f"rank 0=n{hosts[0] + 1} slot=0"
+    assert len({line.partition("=")[2] for line in ranked}) == 12
+    run = (
+        "run",
+        "fat-tree",
+        "-n",
+        12,
+        "--placement",
+        files["map"],
+        "--quiet",
+        "bisection",
+        "--bytes",
+        "64KiB",
+    )
+    assert hopcast(*run).split()[:2] == lines["metis"][:2]
+
+
+def test_one_rank_a_host_leaves_nothing_to_cut() -> None:
+    said = hopcast("place", "fat-tree", "-n", 8, "--ppn", 1, "ring", "--bytes", "1KiB")
+    assert "one rank a host" in said and "metis" not in said
