@@ -28,6 +28,7 @@ _COMMANDS = {
     "fc": ("hopcast.cli.compilers", "Compile an MPI program in Fortran for 'hopcast run'."),
     "compare": ("hopcast.cli.compare", "Set two reports side by side."),
     "watch": ("hopcast.cli.watch", "Follow a run that goes on, by the rows that it writes."),
+    "study": ("hopcast.cli.study", "Run a workload over what a file varies, and compare."),
     "list": ("hopcast.cli.listing", "List what hopcast knows: platforms, topologies, models, …"),
     "topology": ("hopcast.cli.topology", "Count, measure and draw a network."),
     "scale": ("hopcast.cli.scale", "Say how far a workload scales, and why no further."),

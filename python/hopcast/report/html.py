@@ -110,6 +110,11 @@ def sheet_page(page: object) -> str:
     return _environment().get_template("sheet.html").render(page=page)
 
 
+def study_page(page: object) -> str:
+    """Page about a study; its contents are a `hopcast.study.page.Page`."""
+    return _environment().get_template("study.html").render(page=page)
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined

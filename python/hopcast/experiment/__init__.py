@@ -1,0 +1,1 @@
+"""Experiments: a list of pieces, run somewhere, kept in an archive, looked at."""

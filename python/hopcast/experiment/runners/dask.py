@@ -1,0 +1,119 @@
+"""Runner `dask`: the workers of a Dask cluster, here or wherever its scheduler is."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from hopcast.errors import InputError
+from hopcast.experiment.pieces import LOST, Result, Work, perform
+from hopcast.experiment.runners.local import LOOK_S, cores
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from hopcast.experiment.runners import Settings
+    from hopcast.experiment.stopping import Stop
+
+NAME = "dask"
+SUMMARY = "A Dask cluster: of this machine, or of the scheduler at ADDRESS."
+WHERE = "ADDRESS"
+
+_WAITING = 20
+"""Pieces that wait for each worker, so that it never does."""
+_CONNECT_S = 30
+"""Time that a scheduler has to answer [s]."""
+
+
+def made(where: str | None, settings: Settings) -> Dask:
+    """The cluster at an address, or one of this machine."""
+    if settings.limit_s is not None:
+        raise InputError("--limit: Dask ends no piece that has begun; use --on local")
+    return Dask(where, settings.workers or cores())
+
+
+class Dask:
+    """Workers of a cluster. The pieces of one that dies are run by others."""
+
+    def __init__(self, address: str | None, workers: int) -> None:
+        self.address = address
+        self.workers = workers
+
+    def run(
+        self, work: Work, tasks: Mapping[str, Mapping[str, Any]], stop: Stop
+    ) -> Generator[tuple[str, Result], None, None]:
+        """See `Runner.run`."""
+        if not tasks:
+            return
+        with self._client() as client:
+            waiting = iter(tasks.items())
+            running: set[Future] = set()
+            done: queue.SimpleQueue[Future] = queue.SimpleQueue()
+            while not stop:
+                most = (1 + _WAITING) * max(self.workers, len(client.scheduler_info()["workers"]))
+                for key, inputs in islice(waiting, most - len(running)):
+                    future = client.submit(_perform, work, inputs, key=key, pure=False)
+                    running.add(future)
+                    future.add_done_callback(done.put)
+                if not running:
+                    return
+                try:
+                    future = done.get(timeout=LOOK_S)
+                except queue.Empty:
+                    continue
+                running.discard(future)
+                yield str(future.key), _result(future)
+            client.cancel(list(running))
+
+    @contextmanager
+    def _client(self) -> Iterator[Client]:
+        """A connection to the cluster, which is made if there is none."""
+        try:
+            from distributed import Client, LocalCluster
+        except ImportError as error:
+            raise InputError("--on dask needs Dask: pip install 'hopcast[dask]'") from error
+        if self.address is None:
+            # Deaths of workers are told in the table.
+            with (
+                LocalCluster(
+                    n_workers=self.workers,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                ) as cluster,
+                Client(cluster) as client,
+            ):
+                yield client
+            return
+        try:
+            client = Client(self.address, timeout=_CONNECT_S)
+        except (OSError, ValueError) as error:
+            raise InputError(f"--on dask:{self.address}: no scheduler answers: {error}") from error
+        with client:
+            yield client
+
+
+def _result(future: Future) -> Result:
+    from distributed import KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        return Result(LOST, f"its workers died, {error.last_worker.address} last")
+    except Exception as error:
+        return Result(LOST, f"{type(error).__name__}: {error}".partition("\n")[0])
+
+
+def _perform(work: Work, inputs: Mapping[str, Any]) -> Result:
+    """Computes a piece in a worker, in the folder in which its paths begin."""
+    try:
+        if os.getcwd() != work.directory:
+            os.chdir(work.directory)
+    except OSError as error:
+        raise InputError(f"a worker needs the folder {work.directory}: {error.strerror}") from error
+    return perform(work.found(), inputs)

@@ -1,0 +1,186 @@
+"""Study files: what varies, and the run that each cell is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from hopcast import options
+from hopcast.errors import InputError
+from hopcast.study import designs
+from hopcast.study.expressions import Formula, plain_name
+from hopcast.study.factors import Factor, factor
+from hopcast.toml import tomllib
+
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "platform": str,
+    "workload": (str, list),
+    "options": dict,
+    "set": dict,
+    "factors": dict,
+    "derived": dict,
+    "exclude": list,
+    "design": dict,
+    "responses": dict,
+}
+_PLACES = ("platform", "workload")
+"""Keys that a factor of the same name replaces."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """Contents of a study file."""
+
+    name: str
+    text: str
+    """The file, verbatim."""
+    directory: Path
+    """Folder of the file, in which relative paths begin."""
+    platform: str
+    workload: list[str]
+    options: dict[str, Any]
+    overrides: dict[str, Any]
+    factors: list[Factor]
+    derived: dict[str, Formula]
+    exclude: list[Formula]
+    design: dict[str, Any]
+    responses: dict[str, Formula]
+    """Values made of a cell's names and results."""
+    place: str = field(default="study")
+    """Name of the file in errors."""
+
+    def settings(self) -> Iterator[dict[str, Any]]:
+        """Names and values of each cell, in order: factors, then what is derived."""
+        for given in designs.settings(self.factors, self.design, f"{self.place}: [design]"):
+            if (cell := self._completed(given)) is not None:
+                yield cell
+
+    def _completed(self, given: dict[str, Any]) -> dict[str, Any] | None:
+        """The cell with its derived names, or None if a condition excludes it.
+
+        A condition is asked as soon as it can be: `960 % p` may have to exclude before 960 // p is a name.
+        """
+        known = set(map(plain_name, given))
+        early = [formula for formula in self.exclude if formula.names() <= known]
+        if any(formula(given) for formula in early):
+            return None
+        cell = dict(given)
+        for name, formula in self.derived.items():
+            cell[name] = formula(cell)
+        return None if any(formula(cell) for formula in self.exclude if formula not in early) else cell
+
+
+def load(path: Path) -> Study:
+    """Reads a study file. Raises `InputError` for what is none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    return read(text, str(path), path.absolute().parent, path.stem)
+
+
+def read(text: str, place: str, directory: Path, name: str) -> Study:
+    """Reads the text of a study file, which errors call `place`."""
+    try:
+        written = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{place}: {error}") from error
+    for key, value in written.items():
+        if key not in _KEYS:
+            raise InputError(f"{place}: unknown key '{key}'; known: {', '.join(_KEYS)}")
+        if not isinstance(value, _KEYS[key]):
+            raise InputError(f"{place}: {key} = {value!r} has the wrong type")
+    factors = [
+        factor(key, value, f"{place}: [factors] {key}") for key, value in written.get("factors", {}).items()
+    ]
+    study = Study(
+        name=written.get("name", name),
+        text=text,
+        directory=directory,
+        platform=_wanted(written, factors, "platform", place),
+        workload=_words(_wanted(written, factors, "workload", place)),
+        options=written.get("options", {}),
+        overrides=dict(_flat(written.get("set", {}))),
+        factors=factors,
+        derived=_formulas(written, "derived", place),
+        exclude=[Formula(text, f"{place}: exclude") for text in written.get("exclude", [])],
+        design=written.get("design", {}),
+        responses=_formulas(written, "responses", place),
+        place=place,
+    )
+    _check_use(study)
+    return study
+
+
+def _wanted(written: Mapping[str, Any], factors: list[Factor], key: str, place: str) -> Any:
+    if key in written:
+        return written[key]
+    if any(key in factor.settings(factor.levels[0]) for factor in factors):
+        return f"{{{key}}}"
+    raise InputError(f"{place}: '{key}' is missing")
+
+
+def _words(workload: str | list) -> list[str]:
+    return shlex.split(workload) if isinstance(workload, str) else [str(word) for word in workload]
+
+
+def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Values by `section.key`, however deep the tables of a file are."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
+
+
+def _formulas(written: Mapping[str, Any], section: str, place: str) -> dict[str, Formula]:
+    return {
+        name: Formula(str(text), f"{place}: [{section}] {name}")
+        for name, text in written.get(section, {}).items()
+    }
+
+
+def _check_use(study: Study) -> None:
+    """Refuses names that decide nothing, and options that are none."""
+    for name in study.options:
+        if name not in options.table() or name in ("set", "out"):
+            raise InputError(f"{study.place}: [options]: unknown option '{name}'")
+    templates = [study.platform, *study.workload, *map(str, study.options.values())]
+    templates += map(str, study.overrides.values())
+    used = {name for template in templates for name in fields(template, study.place)}
+    formulas = [*study.derived.values(), *study.exclude, *study.responses.values()]
+    words = {word for formula in formulas for word in formula.names()}
+    names = [name for factor in study.factors for name in factor.settings(factor.levels[0])]
+    twice = {name for name in [*names, *study.derived] if [*names, *study.derived].count(name) > 1}
+    if twice:
+        raise InputError(f"{study.place}: '{sorted(twice)[0]}' is named twice")
+    unknown = used - set(names) - set(study.derived)
+    if unknown:
+        raise InputError(f"{study.place}: {{{sorted(unknown)[0]}}} is no factor; known: {', '.join(names)}")
+    for one in study.factors:
+        parts = one.settings(one.levels[0])
+        if not any(name in used or plain_name(name) in words or goes_by_itself(name) for name in parts):
+            raise InputError(
+                f"{study.place}: [factors] {one.name}: decides nothing; write {{{one.name}}} in the "
+                "workload, or call it section.key of the platform, --argument, or an option of a run"
+            )
+
+
+def goes_by_itself(name: str) -> bool:
+    """True for a factor that needs no template: its name says what it sets."""
+    return name in _PLACES or name in options.table() or name.startswith("--") or "." in name
+
+
+def fields(template: str, place: str) -> Iterator[str]:
+    """Names in braces of a template."""
+    try:
+        for _, name, _, _ in Formatter().parse(template):
+            if name is not None:
+                yield name
+    except ValueError as error:
+        raise InputError(f"{place}: '{template}': {error}") from error

@@ -1,0 +1,61 @@
+"""One cell in a worker: the run of its request, and the values that the study's table has of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from hopcast.study.expressions import Formula
+
+RESPONSES = {
+    "makespan_s": "double",
+    "compute_s": "double",
+    "transfer_s": "double",
+    "waiting_s": "double",
+    "energy_J": "double",
+    "messages": "int64",
+    "sent_B": "int64",
+    "limit": "string",
+    "outcome_hash": "string",
+}
+"""Values of each cell and their types in the table: the predicted time, and means over the ranks."""
+
+
+_PARTS = ("compute_s", "transfer_s", "waiting_s")
+
+
+def run(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a cell. Raises what the run raises."""
+    from hopcast.api import run as predict
+    from hopcast.request import RunRequest
+
+    request = RunRequest.from_json(json.dumps(inputs["request"], ensure_ascii=False), "cell")
+    if "report" in inputs:
+        request = request.changed(out=inputs["report"])
+    report = predict(request)
+    values = values_of(report.summary)
+    names = {**inputs.get("settings", {}), **values}
+    for name, text in inputs.get("responses", {}).items():
+        names[name] = values[name] = _formula(text, name)(names)
+    costs = {"wall_s": report.summary["wall_s"], "peak_rss_B": report.summary["peak_rss_B"]}
+    return values | {"costs": costs}
+
+
+def values_of(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a run that depend on its request alone."""
+    return {
+        "makespan_s": summary["makespan_s"],
+        **{name: summary["time"][name] / summary["ranks"] for name in _PARTS},
+        "energy_J": summary.get("energy_J"),
+        "messages": summary["messages"],
+        "sent_B": summary["bytes"],
+        "limit": (summary.get("limit") or {}).get("kind"),
+        "outcome_hash": summary["outcome_hash"],
+    }
+
+
+@cache
+def _formula(text: str, name: str) -> Formula:
+    return Formula(text, f"[responses] {name}")
