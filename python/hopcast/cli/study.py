@@ -75,6 +75,9 @@ def command(
     outcome = conduct.conduct(study, runner, folder, reports, quiet)
     if not quiet:
         _list(outcome.rows, [name for name in outcome.rows[0] if name in _names(study)])
+    missing = [row for row in outcome.rows if row["state"] != "done"]
+    for row in [] if outcome.stopped else missing[:LINES_MOST]:
+        click.echo(f"cell {row['cell']} {row['state']}: {row['why']}", err=True)
     click.echo(conduct.summary(outcome))
     click.echo(f"Table  {folder / 'results.parquet'}")
     click.echo(f"Page   {folder / 'study.html'}")
@@ -111,5 +114,3 @@ def _list(rows: list[dict], names: list[str]) -> None:
         click.echo("  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)))
     if len(done) > LINES_MOST:
         click.echo(f"… {len(done) - LINES_MOST:,} more")
-    for row in [row for row in rows if row["state"] != "done"][:LINES_MOST]:
-        click.echo(f"cell {row['cell']} {row['state']}: {row['why']}", err=True)
