@@ -29,6 +29,7 @@ _COMMANDS = {
     "compare": ("hopcast.cli.compare", "Set two reports side by side."),
     "watch": ("hopcast.cli.watch", "Follow a run that goes on, by the rows that it writes."),
     "study": ("hopcast.cli.study", "Run a workload over what a file varies, and compare."),
+    "experiment": ("hopcast.cli.experiment", "Run experiments on machines, or simulated, into archives."),
     "list": ("hopcast.cli.listing", "List what hopcast knows: platforms, topologies, models, …"),
     "topology": ("hopcast.cli.topology", "Count, measure and draw a network."),
     "scale": ("hopcast.cli.scale", "Say how far a workload scales, and why no further."),

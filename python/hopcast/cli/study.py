@@ -23,7 +23,7 @@ def runner_flags(command: Callable) -> Callable:
     command = click.option(
         "--workers",
         type=click.IntRange(1),
-        help="Pieces that run at the same time. [default: as many as there are cores]",
+        help="Pieces that run at the same time. [default: as many as there are cores; 4 jobs]",
     )(command)
     return click.option(
         "--on",
@@ -31,7 +31,8 @@ def runner_flags(command: Callable) -> Callable:
         default="local",
         show_default=True,
         metavar="RUNNER",
-        help="Place to run on: local, or dask, with the address of a scheduler dask:tcp://HOST:PORT.",
+        help="Place to run on: local; dask, or with the address of a scheduler dask:tcp://HOST:PORT; "
+        "slurm:OPTIONS or oar:OPTIONS of jobs.",
     )(command)
 
 

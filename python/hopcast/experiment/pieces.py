@@ -78,14 +78,20 @@ class Work:
         return getattr(importlib.import_module(module), name)
 
 
-def perform(function: Callable[[Mapping[str, Any]], Any], inputs: Mapping[str, Any]) -> Result:
-    """Computes a piece. A failure is a result which says why; only the end of the process leaves none."""
+def perform(
+    function: Callable[[Mapping[str, Any]], Any],
+    inputs: Mapping[str, Any],
+    reraised: tuple[type[Exception], ...] = (),
+) -> Result:
+    """Computes a piece. A failure is a result which says why, unless it is one of `reraised`."""
     import platform
 
     start_s = time.perf_counter()
     state, why, given = DONE, "", None
     try:
         given = function(inputs)
+    except reraised:
+        raise
     except (InputError, ProgramFailure) as error:
         state, why = FAILED, _first_line(error)
     except Exception as error:

@@ -104,7 +104,7 @@ def _results(
     work = Work(WORK, str(study.directory))
     try:
         with Stop() as stop:
-            results = engine.run(pieces, work, runner, store, progress, stop)
+            results = engine.run(pieces, lambda tasks: runner.run(work, tasks, stop), store, progress, stop)
         return results, kept, bool(stop)
     finally:
         progress.close()

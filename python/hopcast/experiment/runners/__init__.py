@@ -16,7 +16,7 @@ from hopcast.errors import InputError
 from hopcast.experiment.pieces import Result, Work
 from hopcast.experiment.stopping import Stop
 
-_KINDS = ("local", "dask")
+_KINDS = ("local", "dask", "slurm", "oar")
 
 
 class Runner(Protocol):

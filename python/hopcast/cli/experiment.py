@@ -1,0 +1,113 @@
+"""`hopcast experiment`: a list of pieces, run on machines or simulated, kept in an archive."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from hopcast.cli import exits
+from hopcast.errors import InputError
+
+
+@click.group(name="experiment", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Run experiments on machines, or simulated, and compare the two."""
+
+
+@command.command(name="list")
+def list_() -> int:
+    """List the experiments that come with hopcast, and the places where they run."""
+    from hopcast.experiment import builtin, places
+
+    click.echo("Experiments, besides a file NAME.py of your own:")
+    for name, kind in builtin.EXPERIMENTS.items():
+        click.echo(f"  {name:12} {(kind.__doc__ or '').partition(chr(10))[0]}")
+    click.echo("Places (--on):")
+    for name, place in places.KINDS.items():
+        where = f"{name}:{place.where}" if place.where else name
+        click.echo(f"  {where:20} {place.summary}")
+    return exits.DONE
+
+
+@command.command()
+@click.argument("experiment")
+@click.option(
+    "--pieces", "count", type=click.IntRange(1), default=100, show_default=True, help="Number of pieces."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of values and order."
+)
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="CSV file to write."
+)
+def generate(experiment: str, count: int, seed: int, out: Path) -> int:
+    """Write a random experiment file for EXPERIMENT: its pieces, in random order."""
+    import random
+
+    from hopcast.experiment import conduct, files
+
+    with tempfile.TemporaryDirectory() as folder:
+        kind, _ = conduct.load(experiment, Path(folder))
+        generator = random.Random(seed)
+        rows = kind.generate(count, generator)
+    generator.shuffle(rows)
+    try:
+        out.write_text(files.to_csv(rows), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{out}: {error.strerror}") from error
+    click.echo(f"{len(rows):,} pieces: {out}")
+    return exits.DONE
+
+
+@command.command()
+@click.argument("experiment")
+@click.option(
+    "--on",
+    default="local",
+    show_default=True,
+    metavar="PLACE",
+    help="Where to run: local, ssh:HOSTS, agent:COMMAND:HOSTS, allocation, simulated:PLATFORM; in a job of "
+    "its own: slurm:OPTIONS or oar:OPTIONS.",
+)
+@click.option(
+    "--pieces",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Experiment file: CSV, one piece a line.",
+)
+@click.option(
+    "--install", type=click.Path(path_type=Path), metavar="FILE", help="Install file: parameters in YAML."
+)
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Archive. [default: EXPERIMENT.zip]"
+)
+def run(experiment: str, on: str, pieces: Path | None, install: Path | None, out: Path | None) -> int:
+    """Run EXPERIMENT, and write its archive.
+
+    EXPERIMENT is a name ('hopcast experiment list'), a file NAME.py that defines one class of
+    hopcast.experiment.Experiment, or an archive, which is repeated. Pieces that have their result in the
+    archive's folder FILE.d are not run again: the same command goes on with what was stopped or killed.
+    """
+    from hopcast.experiment import archive, batch, conduct
+
+    target = out or Path(Path(experiment.partition(":")[0]).stem + ".zip")
+    if on.partition(":")[0] in batch.SYSTEMS:
+        return batch.submit_experiment(on, experiment, pieces, install, target)
+    with tempfile.TemporaryDirectory() as folder:
+        kind, found = conduct.load(experiment, Path(folder))
+        pieces, install = pieces or found.get(archive.PIECES), install or found.get(archive.INSTALL)
+        state = target.with_name(target.name + ".d")
+        made = kind(on=on, pieces=pieces, install=install, folder=state)
+        conduct.conduct(made, target)
+    states = [row["state"] for row in {row["piece"]: row for row in made.rows()}.values()]
+    for note in made.notes:
+        click.echo(f"warning: {note}", err=True)
+    click.echo(
+        f"{', '.join(f'{states.count(state):,} {state}' for state in dict.fromkeys(states))}: {target}"
+    )
+    if made.ended:
+        click.echo(f"stopped by {made.ended}; the same command goes on", err=True)
+        return exits.INTERRUPTED
+    return exits.DONE if set(states) <= {"done"} else exits.PROGRAM_FAILED
