@@ -72,6 +72,13 @@ def follow(directory: str | os.PathLike, *, wait_s: float = 10.0) -> Iterator[St
     yield Standing(summary["makespan_s"], summary["events"], dict(report.tables), "finished")
 
 
+def rows(directory: str | os.PathLike) -> dict[str, pyarrow.Table]:
+    """Rows that the run in `directory` has written so far, by table; see `Standing.tables`."""
+    seen: dict[Path, pyarrow.Table] = {}
+    _read_new(Path(directory), seen)
+    return _together(seen)
+
+
 def _first(folder: Path, wait_s: float) -> dict | None:
     """State of the run, as soon as there is one; None if there is a report already."""
     until = time.monotonic() + wait_s

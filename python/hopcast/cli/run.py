@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from hopcast.cli import arguments, exits, options, outputs
+from hopcast.cli.request_of import request_of
 from hopcast.errors import InputError
-from hopcast.overrides import pairs_of
 from hopcast.report.parts import KEPT
 from hopcast.signals import leave_it_to_the_first
 
@@ -78,34 +77,6 @@ def _run(request: RunRequest, peers: Peers | None, out: Path | None, as_json: bo
         leave_it_to_the_first()
         return exits.DONE
     return outputs.finish(report, out, as_json, quiet)
-
-
-def request_of(
-    platform: str | None, workload: str | None, args: tuple[str, ...], flags: dict, file: str | None
-) -> RunRequest:
-    """The request that the command line writes, or changes."""
-    from dataclasses import replace
-
-    from hopcast.request import RunRequest
-
-    given = {name: value for name, value in flags.items() if value is not None}
-    given["set"] = dict(reversed(dict(reversed(pairs_of(flags["set"]))).items()))
-    command = ("hopcast", *sys.argv[1:])
-    if file is not None:
-        if platform is not None:
-            raise InputError(f"--request {file}: it says platform and workload; here is '{platform}'")
-        if "out" in given:
-            given["out"] = str(Path(given["out"]).absolute())
-        request = replace(RunRequest.load(file).changed(**given), command=command)
-        request.check()
-        return request
-    if platform is None or workload is None:
-        missing = "PLATFORM" if platform is None else "WORKLOAD"
-        raise click.UsageError(f"Missing argument '{missing}'.", click.get_current_context())
-    if "compute" in given and arguments.is_pattern(workload):
-        # Patterns have a parameter of this name.
-        args += ("--compute", given.pop("compute"))
-    return RunRequest.of(platform, workload, args, command=command, **given)
 
 
 def _check_kept(request: RunRequest, as_json: bool, quiet: bool) -> None:

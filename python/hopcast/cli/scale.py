@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hopcast.cli import arguments, options
-from hopcast.cli.run import request_of
+from hopcast.cli.request_of import request_of
 from hopcast.errors import InputError
 
 

@@ -181,7 +181,7 @@ def heat(canvas: Canvas, shares: numpy.ndarray, x: float, y: float, width: float
         width=width,
         height=height,
         preserveAspectRatio="none",
-        style="image-rendering:pixelated",
+        image_rendering="pixelated",
         href=f"data:image/png;base64,{data}",
     )
 

@@ -1,0 +1,190 @@
+"""The HTTP interface: submit, list, watch, stop, fetch, share and delete runs; upload files."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, BackgroundTasks, Header, HTTPException, Query, Request, Response
+from fastapi.responses import FileResponse
+from starlette.concurrency import run_in_threadpool
+
+from hopcast.service import archive, process, submission
+from hopcast.service.access import Own, Readable, Services, Signed
+from hopcast.service.answers import (
+    Changes,
+    Estimate,
+    NewUpload,
+    Problem,
+    RunList,
+    RunState,
+    Submission,
+    UploadState,
+)
+from hopcast.service.schema import State, Upload, User
+from hopcast.service.state import Service
+
+PREFIX = "/api/v1"
+
+_ERRORS: dict[int | str, dict] = {
+    code: {"model": Problem, "description": words}
+    for code, words in {
+        400: "The body or an address is no text in UTF-8.",
+        401: "No token, or one that is not valid.",
+        403: "Asked for by another site.",
+        404: "There is no such thing, or it is another user's.",
+        409: "Not in this state.",
+        413: "Too large.",
+        422: "A field is wrong; for requests: as the command line says it.",
+        429: "A limit of the user is reached.",
+    }.items()
+}
+
+router = APIRouter(prefix=PREFIX, responses=_ERRORS)
+
+
+@router.post("/uploads", status_code=201, tags=["uploads"])
+def begin_upload(body: NewUpload, user: Signed, service: Services) -> UploadState:
+    """Announces a file; its bytes follow with PATCH, in pieces of any size."""
+    upload_id = submission.begin_upload(service, user, body.name, body.size_B)
+    return UploadState(id=upload_id, name=body.name, size_B=body.size_B, received_B=0)
+
+
+@router.get("/uploads/{upload_id}", tags=["uploads"])
+def upload_state(upload_id: str, user: Signed, service: Services) -> UploadState:
+    """Says how much of a file has come: the place at which an upload that was broken off goes on."""
+    return _state_of(_upload(service, user, upload_id))
+
+
+@router.patch("/uploads/{upload_id}", tags=["uploads"])
+async def continue_upload(
+    upload_id: str,
+    request: Request,
+    user: Signed,
+    service: Services,
+    upload_offset: Annotated[int, Header(ge=0, le=2**50)],
+) -> UploadState:
+    """Appends the body to a file, from `Upload-Offset` on, which is as much as has come."""
+    upload = await run_in_threadpool(_upload, service, user, upload_id)
+    if upload_offset != upload.received_B:
+        raise HTTPException(409, f"{upload.received_B} bytes have come; go on there")
+    file = service.settings.upload_file(upload.id)
+    with open(file, "r+b") as out:
+        out.truncate(upload_offset)
+        out.seek(upload_offset)
+        try:
+            async for piece in request.stream():
+                if out.tell() + len(piece) > upload.size_B:
+                    raise HTTPException(413, f"the file was announced with {upload.size_B} bytes")
+                await run_in_threadpool(out.write, piece)
+        finally:
+            out.flush()
+            upload.received_B = min(out.tell(), upload.size_B)
+            service.store.received(upload.id, upload.received_B)
+    return _state_of(upload)
+
+
+@router.delete("/uploads/{upload_id}", status_code=204, response_class=Response, tags=["uploads"])
+def delete_upload(upload_id: str, user: Signed, service: Services) -> None:
+    """Deletes a file; runs that were submitted with it keep it."""
+    submission.forget_upload(service, _upload(service, user, upload_id).id)
+
+
+@router.post("/estimates", tags=["runs"])
+def estimate(body: Submission, user: Signed, service: Services) -> Estimate:
+    """Builds a run and begins it, for a second, to say what all of it will take."""
+    admission_of, files = submission.admitted(service, user, body.request, body.files)
+    return Estimate(**service.pool.estimate(admission_of, files))
+
+
+@router.post("/runs", status_code=201, tags=["runs"])
+def submit(body: Submission, user: Signed, service: Services) -> RunState:
+    """Puts a run into the queue."""
+    admission_of, files = submission.admitted(service, user, body.request, body.files)
+    run = submission.submit(service, user, admission_of, files, body.name, body.notes)
+    return RunState.of(run, service)
+
+
+@router.get("/runs", tags=["runs"])
+def runs(
+    user: Signed,
+    service: Services,
+    search: Annotated[
+        str, Query(max_length=200, description="Words in name, notes, platform, workload.")
+    ] = "",
+    state: State | None = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> RunList:
+    """Lists the user's runs, the latest first."""
+    found, count = service.store.runs(user, search, state and state.value, limit, offset)
+    return RunList(runs=[RunState.of(run) for run in found], count=count)
+
+
+@router.get("/runs/{run_id}", tags=["runs"])
+def run_state(run: Readable, service: Services) -> RunState:
+    """Says how a run stands; a shared one to everybody who has its link."""
+    return RunState.of(run, service)
+
+
+@router.patch("/runs/{run_id}", tags=["runs"])
+def change(body: Changes, run: Own, service: Services) -> RunState:
+    """Changes name, notes, or who may read."""
+    values = body.model_dump(exclude_none=True)
+    if values:
+        service.store.change(run.id, **values)
+    for name, value in values.items():
+        setattr(run, name, value)
+    return RunState.of(run, service)
+
+
+@router.post("/runs/{run_id}/stop", status_code=202, tags=["runs"])
+def stop(run: Own, service: Services) -> RunState:
+    """Stops a run; one that has begun leaves a report of what had happened by then."""
+    if run.is_over:
+        raise HTTPException(409, f"the run is {run.state}")
+    submission.stop(service, run)
+    return RunState.of(service.store.run(run.id) or run, service)
+
+
+@router.delete("/runs/{run_id}", status_code=204, response_class=Response, tags=["runs"])
+def delete(run: Own, service: Services) -> None:
+    """Deletes a run with all its files; one that goes on is ended."""
+    submission.delete(service, run)
+
+
+@router.get("/runs/{run_id}/request", tags=["runs"])
+def request_of(run: Readable) -> dict:
+    """Gives the request of a run, for 'hopcast run --request'."""
+    return run.request
+
+
+@router.get("/runs/{run_id}/report", tags=["runs"], response_class=FileResponse)
+def report(run: Readable, service: Services) -> Response:
+    """Gives the report as `report.json`."""
+    file = service.settings.run_folder(run.id) / process.REPORT / "report.json"
+    if not file.is_file():
+        raise HTTPException(409, f"the run is {run.state} and has no report")
+    return FileResponse(file, media_type="application/json")
+
+
+@router.get("/runs/{run_id}/archive", tags=["runs"], response_class=FileResponse)
+def fetch(run: Readable, service: Services, after: BackgroundTasks) -> Response:
+    """Gives request, inputs and report as a ZIP archive."""
+    if not run.is_over:
+        raise HTTPException(409, f"the run is {run.state}")
+    file = archive.write(service.settings, run)
+    after.add_task(file.unlink)
+    return FileResponse(
+        file, media_type="application/zip", filename=f"hopcast-{run.id}.zip", background=after
+    )
+
+
+def _upload(service: Service, user: User, upload_id: str) -> Upload:
+    upload = service.store.upload(user, upload_id)
+    if upload is None:
+        raise HTTPException(404, "there is no such upload")
+    return upload
+
+
+def _state_of(upload: Upload) -> UploadState:
+    return UploadState(id=upload.id, name=upload.name, size_B=upload.size_B, received_B=upload.received_B)

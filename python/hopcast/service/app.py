@@ -1,0 +1,103 @@
+"""The application: HTTP interface and pages over one store and one pool of workers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exception_handlers import http_exception_handler, request_validation_exception_handler
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from hopcast import __version__
+from hopcast.service import api, pages
+from hopcast.service.access import SafeHeaders, SameSite, SizeLimit
+from hopcast.service.admission import Refused
+from hopcast.service.pool import Pool
+from hopcast.service.settings import Settings
+from hopcast.service.state import Service
+from hopcast.service.store import Store
+from hopcast.service.submission import TooMany
+
+
+def prepare(settings: Settings) -> Service:
+    """Opens the data of a service. Its workers begin with the application."""
+    settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    store = Store(settings.database)
+    return Service(settings, store, Pool(settings, store))
+
+
+def application(service: Service) -> FastAPI:
+    """The application of a service."""
+
+    @contextlib.asynccontextmanager
+    async def alive(_app: FastAPI) -> AsyncIterator[None]:
+        service.pool.start()
+        yield
+        service.pool.close()
+        service.store.close()
+
+    app = FastAPI(
+        title="hopcast",
+        version=__version__,
+        summary="Runs of hopcast that are submitted, watched and fetched by HTTP.",
+        lifespan=alive,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{api.PREFIX}/openapi.json",
+    )
+    app.state.service = service
+    app.include_router(api.router)
+    app.include_router(pages.router)
+    app.add_exception_handler(HTTPException, _failed)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(TooMany, _too_many)
+
+    @app.get("/health", tags=["health"])
+    def health() -> dict[str, str]:
+        """Says that the server answers."""
+        return {"status": "ok", "version": __version__}
+
+    # The last one added sees a request first.
+    app.add_middleware(SizeLimit, most_B=service.settings.limits.form_B, uploads=f"{api.PREFIX}/uploads/")
+    app.add_middleware(SameSite)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=_host_names(service.settings))
+    app.add_middleware(SafeHeaders)
+    return app
+
+
+def _host_names(settings: Settings) -> list[str]:
+    # Starlette compares what stands before the first colon: of [::1]:8080 a bracket.
+    return ["[" if host.startswith("[") else host for host in settings.hosts]
+
+
+def _is_page(request: Request) -> bool:
+    return not request.url.path.startswith((api.PREFIX, "/health"))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if _is_page(request):
+        return pages.error_page(error.status_code, str(error.detail))
+    return await http_exception_handler(request, error)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    if _is_page(request):
+        first = error.errors()[0]
+        return pages.error_page(422, f"{first['loc'][-1]}: {first['msg']}")
+    return await request_validation_exception_handler(request, error)
+
+
+async def _refused(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Refused)
+    return JSONResponse({"detail": str(error), "field": error.field}, 422)
+
+
+async def _too_many(_request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"detail": str(error), "field": None}, 429)

@@ -1,0 +1,188 @@
+"""The other side of the HTTP interface, for scripts: submit a run of this machine's files, wait, fetch."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from hopcast.errors import InputError
+
+TOKEN_VARIABLE = "HOPCAST_TOKEN"
+"""Variable of the environment that holds a token."""
+
+_PREFIX = "/api/v1"
+_PIECE_B = 8 << 20
+_TIMEOUT_S = 120
+_TRIES = 5
+_RUN = re.compile(r"(?P<server>https?://[^/]+)(?:/api/v1)?/runs/(?P<run>[\w-]+)/?")
+
+
+class Client:
+    """One server, and a user of it."""
+
+    def __init__(self, server: str, token: str | None = None) -> None:
+        address = urlsplit(server)
+        if address.scheme not in ("http", "https") or not address.netloc:
+            raise InputError(f"{server}: is no address of a server, such as http://localhost:8080")
+        self._server = f"{address.scheme}://{address.netloc}"
+        self._token = token or os.environ.get(TOKEN_VARIABLE)
+
+    def submit(
+        self, request: Mapping[str, Any], files: Mapping[str, Path], name: str = "", notes: str = ""
+    ) -> dict[str, Any]:
+        """Uploads files and submits a request that calls them by these names; gives the run's state."""
+        ids = {name: self._upload(name, path) for name, path in files.items()}
+        body = {"request": request, "files": ids, "name": name, "notes": notes}
+        return self._json("POST", "/runs", body)
+
+    def state(self, run: str) -> dict[str, Any]:
+        """State of a run."""
+        return self._json("GET", f"/runs/{run}")
+
+    def wait(self, run: str, every_s: float = 0.5) -> dict[str, Any]:
+        """State of a run once it is over."""
+        while True:
+            state = self.state(run)
+            if state["ended_at"] is not None:
+                return state
+            time.sleep(every_s)
+
+    def fetch(self, run: str, file: IO[bytes]) -> None:
+        """Writes the ZIP archive of a run."""
+        with self._asked("GET", f"/runs/{run}/archive") as answer:
+            while piece := answer.read(1 << 20):
+                file.write(piece)
+
+    def page(self, run: str) -> str:
+        """Address of a run's page."""
+        return f"{self._server}/runs/{run}"
+
+    def _upload(self, name: str, path: Path) -> str:
+        size_B = path.stat().st_size
+        upload = self._json("POST", "/uploads", {"name": name, "size_B": size_B})
+        place, failures = f"/uploads/{upload['id']}", 0
+        with open(path, "rb") as file:
+            while upload["received_B"] < size_B:
+                file.seek(upload["received_B"])
+                headers = {"Upload-Offset": str(upload["received_B"])}
+                try:
+                    with self._asked("PATCH", place, file.read(_PIECE_B), headers) as answer:
+                        upload = json.load(answer)
+                    failures = 0
+                except ConnectionError:
+                    failures += 1
+                    if failures > _TRIES:
+                        raise
+                    time.sleep(failures)
+                    upload = self._json("GET", place)
+        return upload["id"]
+
+    def _json(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        data = None if body is None else json.dumps(body).encode()
+        with self._asked(method, path, data, {"Content-Type": "application/json"}) as answer:
+            return json.load(answer)
+
+    @contextmanager
+    def _asked(
+        self, method: str, path: str, data: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Iterator[Any]:
+        """The answer of the server. Raises `InputError` with the server's words, or why there is none."""
+        own = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        asked = urllib.request.Request(
+            f"{self._server}{_PREFIX}{path}", data, {**(headers or {}), **own}, method=method
+        )
+        try:
+            with urllib.request.urlopen(asked, timeout=_TIMEOUT_S) as answer:
+                yield answer
+        except urllib.error.HTTPError as error:
+            raise InputError(_words(self._server, error)) from error
+        except urllib.error.URLError as error:
+            raise InputError(f"{self._server}: no answer: {error.reason}") from error
+
+
+def _words(server: str, error: urllib.error.HTTPError) -> str:
+    """The server's own words of an error."""
+    text = error.read().decode(errors="replace")
+    try:
+        detail = json.loads(text)["detail"]
+    except (ValueError, KeyError, TypeError):
+        detail = text.strip() or error.reason
+    if error.code == 401:
+        return f"{server}: {detail}; {server}/tokens makes tokens for --token or {TOKEN_VARIABLE}"
+    return detail if isinstance(detail, str) else f"{server}: {json.dumps(detail)}"
+
+
+def run_of(address: str) -> tuple[str, str]:
+    """Server and id of a run's address. Raises `InputError`."""
+    found = _RUN.fullmatch(address)
+    if found is None:
+        raise InputError(f"{address}: is no address of a run, such as http://localhost:8080/runs/ID")
+    return found["server"], found["run"]
+
+
+def portable(request: Any) -> tuple[dict[str, Any], dict[str, Path]]:
+    """A `RunRequest` as a server takes it, and files of this machine by their names in it."""
+    fields = {
+        key: value for key, value in request.fields().items() if key not in ("out", "directory", "made_by")
+    }
+    base = Path(request.directory or ".")
+    files: dict[str, Path] = {}
+
+    def sent(text: str) -> str:
+        """The name of a file that goes along; the text itself if it names none."""
+        path = base / text
+        if not path.is_file():
+            return text
+        if files.setdefault(path.name, path) != path:
+            raise InputError(f"{text}: another file of this run has the same name, {path.name}")
+        return path.name
+
+    if isinstance(fields["platform"], str):
+        fields["platform"] = sent(fields["platform"])
+    if isinstance(fields.get("placement"), str):
+        fields["placement"] = sent(fields["placement"])
+    workload = dict(fields["workload"])
+    if workload["kind"] == "trace":
+        if (base / workload["path"]).is_dir():
+            raise InputError(
+                f"{workload['path']}: is a folder; a server takes a file: "
+                f"tar -czf trace.tar.gz -C {workload['path']} ."
+            )
+        workload["path"] = sent(workload["path"])
+    elif workload["kind"] not in ("pattern", "jobs"):
+        raise InputError(
+            f"{workload['kind']}: a server executes nothing that is sent to it, only patterns and traces"
+        )
+    fields["workload"] = workload
+    return fields, files
+
+
+def unpack(archive: Path, into: Path) -> None:
+    """Unpacks the archive of a run, whose names all begin with the run's own folder, into a new folder.
+
+    Raises `InputError` where the folder exists, or a name leads out of it.
+    """
+    if into.exists():
+        raise InputError(f"{into}: exists; name a directory that does not exist yet")
+    with zipfile.ZipFile(archive) as packed:
+        for entry in packed.infolist():
+            _, slash, inside = entry.filename.partition("/")
+            target = into / inside
+            if not slash or into.resolve() not in target.resolve().parents:
+                raise InputError(f"{archive}: {entry.filename!r} leads out of the archive")
+        for entry in packed.infolist():
+            target = into / entry.filename.partition("/")[2]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with packed.open(entry) as source, open(target, "wb") as out:
+                while piece := source.read(1 << 20):
+                    out.write(piece)

@@ -1,0 +1,374 @@
+"""Pages for a browser: list, form, run, comparison, tokens, and the way in."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, StreamingResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+
+from hopcast import __version__, core
+from hopcast.report import units
+from hopcast.request import RunRequest
+from hopcast.service import access, admission, form, live, process, submission
+from hopcast.service.access import Own, Readable, Services, Signed, Visitor
+from hopcast.service.admission import Refused
+from hopcast.service.schema import Run, State, User
+from hopcast.service.state import Service
+from hopcast.service.submission import TooMany
+
+_PAGE = 50
+_MOST_FORM_FIELDS = 1000
+_MOST_COMPARED = 8
+
+Chosen = Annotated[list[str], Query(default_factory=list, max_length=200)]
+"""Ids of runs that are compared."""
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+
+@router.get("/")
+def listing(
+    request: Request,
+    user: Signed,
+    service: Services,
+    search: Annotated[str, Query(max_length=200)] = "",
+    state: Annotated[str, Query(max_length=20)] = "",
+    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+) -> Response:
+    """The user's runs, with search and filter."""
+    states = [one.value for one in State]
+    wanted = state if state in states else None
+    found, count = service.store.runs(user, search, wanted, _PAGE, (page - 1) * _PAGE)
+    values: dict[str, Any] = {
+        "runs": found,
+        "count": count,
+        "page": page,
+        "pages": max(1, -(-count // _PAGE)),
+    }
+    values |= {"search": search, "state": wanted or "", "states": states}
+    name = "runs.html" if "hx-request" in request.headers else "listing.html"
+    return _page(name, user, **values)
+
+
+@router.get("/new")
+def new(user: Signed, service: Services, like: Annotated[str, Query(max_length=40)] = "") -> Response:
+    """An empty form, or that of a run that is to be changed a little."""
+    values = form.proposed()
+    run = service.store.run(like) if like else None
+    if run is not None and run.owner_id == user.id and not run.inputs:
+        values = form.values_of(run.request)
+    return _form(user, values)
+
+
+@router.get("/new/parameters")
+def parameters(user: Signed, pattern: Annotated[str, Query(max_length=100)]) -> Response:
+    """Fields of the parameters of a pattern."""
+    return HTMLResponse(_render("fields.html", fields=form.parameters(pattern, {}), error=None))
+
+
+@router.post("/new/check")
+async def check(request: Request, user: Signed, service: Services) -> Response:
+    """The form once more, with what the run will take, or with its error."""
+    return await _submitted(request, user, service, queue=False)
+
+
+@router.post("/runs")
+async def submit(request: Request, user: Signed, service: Services) -> Response:
+    """Queues the run of a form, and goes on to its page."""
+    return await _submitted(request, user, service, queue=True)
+
+
+async def _submitted(request: Request, user: User, service: Service, queue: bool) -> Response:
+    sent = await request.form(max_files=0, max_fields=_MOST_FORM_FIELDS)
+    values = {name: value for name, value in sent.items() if isinstance(value, str)}
+    uploads = dict(
+        value.split("=", 1) for value in sent.getlist("file") if isinstance(value, str) and "=" in value
+    )
+    alone = "hx-request" in request.headers
+    return await run_in_threadpool(_answer_form, service, user, values, uploads, queue, alone)
+
+
+def _answer_form(
+    service: Service, user: User, values: dict[str, str], uploads: dict[str, str], queue: bool, alone: bool
+) -> Response:
+    shown: dict[str, Any] = {"uploads": uploads, "alone": alone}
+    try:
+        admission_of, files = submission.admitted(service, user, form.request_of(values), uploads)
+        if not queue:
+            return _form(user, values, estimate=service.pool.estimate(admission_of, files), **shown)
+        name, notes = values.get("name", "")[:200], values.get("notes", "")[:20_000]
+        run = submission.submit(service, user, admission_of, files, name, notes)
+    except Refused as error:
+        return _form(user, values, error=error, status=200 if alone else 422, **shown)
+    except TooMany as error:
+        limit = Refused("request", str(error))
+        return _form(user, values, error=limit, status=200 if alone else 429, **shown)
+    return RedirectResponse(f"/runs/{run.id}", 303)
+
+
+def _form(
+    user: User,
+    values: dict[str, str],
+    error: Refused | None = None,
+    estimate: dict[str, Any] | None = None,
+    uploads: dict[str, str] | None = None,
+    alone: bool = False,
+    status: int = 200,
+) -> Response:
+    shown = form.groups(values)
+    own = form.parameters(values.get("pattern", ""), values)
+    keys = {field.key for group in shown for field in group.fields} | {field.key for field in own}
+    known = keys | {"platform", "workload", "files"}
+    return _page(
+        "form.html" if alone else "new.html",
+        user,
+        status,
+        values=values,
+        groups=shown,
+        parameters=own,
+        platforms=core.registry("platforms")["entries"],
+        patterns=core.registry("patterns")["entries"],
+        error=error,
+        elsewhere=error is not None and error.field not in known and not error.field.startswith("set."),
+        estimate=estimate,
+        uploads=uploads or {},
+    )
+
+
+@router.get("/runs/{run_id}")
+def run_page(run: Readable, user: Visitor, service: Services) -> Response:
+    """A run: its state, its report, and what can be done with it."""
+    request = RunRequest(run.request["platform"], run.request["workload"], _options_of(run))
+    command = shlex.join([*admission.command_line(request), "--out", "report-again"])
+    report = service.settings.run_folder(run.id) / process.REPORT / "report.html"
+    is_own = user is not None and run.owner_id == user.id
+    shown: dict[str, Any] = {
+        "command": command,
+        "has_report": run.is_over and report.is_file(),
+        "is_own": is_own,
+    }
+    return _page("run.html", user, run=run, live=Markup("" if run.is_over else _live(service, run)), **shown)
+
+
+def _options_of(run: Run) -> dict[str, Any]:
+    return {
+        key: value for key, value in run.request.items() if key not in ("version", "platform", "workload")
+    }
+
+
+def _live(service: Service, run: Run) -> str:
+    waits = run.state == State.QUEUED.value
+    progress = None if waits else service.pool.progress(run)
+    left_s = None
+    if progress and progress["share"]:
+        left_s = progress["elapsed_s"] * (1 - progress["share"]) / progress["share"]
+    return _render(
+        "live.html",
+        run=run,
+        ahead=service.store.ahead(run) if waits else 0,
+        progress=progress,
+        left_s=left_s,
+        pictures=[] if waits else live.pictures(service, run),
+    )
+
+
+@router.get("/runs/{run_id}/events")
+def events(run: Readable, service: Services) -> Response:
+    """Progress and pictures as server-sent events."""
+    stream = live.events(service, run.id, lambda run: _live(service, run))
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+@router.get("/runs/{run_id}/report")
+def report(run: Readable, service: Services) -> Response:
+    """The page of the report, which may load nothing and has no cookie."""
+    file = service.settings.run_folder(run.id) / process.REPORT / "report.html"
+    if not file.is_file():
+        raise HTTPException(404, "this run has no report")
+    return FileResponse(file, media_type="text/html", headers=_report_headers())
+
+
+@router.get("/runs/{run_id}/timeline.json")
+def timeline(run: Readable, service: Services) -> Response:
+    """The timeline, for a viewer."""
+    file = service.settings.run_folder(run.id) / process.REPORT / "timeline.json"
+    if not file.is_file():
+        raise HTTPException(404, "this run has kept no records")
+    return FileResponse(file, media_type="application/json", filename=f"timeline-{run.id}.json")
+
+
+@router.post("/runs/{run_id}/edit")
+def edit(
+    run: Own,
+    service: Services,
+    name: Annotated[str, Form(max_length=200)] = "",
+    notes: Annotated[str, Form(max_length=20_000)] = "",
+    shared: Annotated[str, Form(max_length=5)] = "",
+) -> Response:
+    """Changes name, notes, and who may read."""
+    service.store.change(run.id, name=name, notes=notes, shared=bool(shared))
+    return RedirectResponse(f"/runs/{run.id}", 303)
+
+
+@router.post("/runs/{run_id}/stop")
+def stop(run: Own, service: Services) -> Response:
+    """Stops a run."""
+    if not run.is_over:
+        submission.stop(service, run)
+    return RedirectResponse(f"/runs/{run.id}", 303)
+
+
+@router.post("/runs/{run_id}/delete")
+def delete(run: Own, service: Services) -> Response:
+    """Deletes a run."""
+    submission.delete(service, run)
+    return RedirectResponse("/", 303)
+
+
+@router.get("/compare")
+def compare(user: Signed, service: Services, run: Chosen) -> Response:
+    """Runs side by side."""
+    return _page("compare.html", user, runs=_compared(user, service, run))
+
+
+@router.get("/compare/page")
+def compare_page(user: Signed, service: Services, run: Chosen) -> Response:
+    """The comparison itself, as 'hopcast compare --out' writes it."""
+    from hopcast.report import store
+    from hopcast.report.compare import compare as compared
+    from hopcast.report.html import comparison_page
+
+    runs = _compared(user, service, run)
+    reports = [service.settings.run_folder(one.id) / process.REPORT for one in runs]
+    places = [one.name or f"{one.workload} on {one.platform}" for one in runs]
+    # Of the tables nothing is shown, so they are not read.
+    page = comparison_page(compared([store.read(folder / "report.json") for folder in reports], places))
+    return HTMLResponse(page, headers=_report_headers())
+
+
+def _compared(user: User, service: Service, ids: list[str]) -> list[Run]:
+    found = [
+        run for one in dict.fromkeys(ids[:_MOST_COMPARED]) if (run := service.store.run(one)) is not None
+    ]
+    found = [run for run in found if run.outcome is not None and (run.shared or run.owner_id == user.id)]
+    if len(found) < 2:
+        raise HTTPException(422, "choose two runs or more that have a report")
+    return found
+
+
+@router.get("/tokens")
+def tokens(user: Signed, service: Services) -> Response:
+    """Tokens for scripts."""
+    return _page("tokens.html", user, tokens=service.store.tokens(user), fresh=None)
+
+
+@router.post("/tokens")
+def new_token(user: Signed, service: Services, label: Annotated[str, Form(max_length=100)] = "") -> Response:
+    """A new token, which is shown this once."""
+    fresh = service.store.issue(user, "api", label=label)
+    return _page("tokens.html", user, tokens=service.store.tokens(user), fresh=fresh)
+
+
+@router.post("/tokens/{token_id}/revoke")
+def revoke(token_id: int, user: Signed, service: Services) -> Response:
+    """Makes a token worthless."""
+    if not 0 < token_id < 2**31 or not service.store.revoke(user, token_id):
+        raise HTTPException(404, "there is no such token")
+    return RedirectResponse("/tokens", 303)
+
+
+@router.get("/enter")
+def enter(service: Services, token: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """Exchanges the one-time token of an address for a cookie."""
+    user = service.store.spend(token)
+    if user is None:
+        raise HTTPException(401, "this address has been used, or is not valid any more")
+    answer = RedirectResponse("/", 303)
+    session = service.store.issue(user, "session", access.SESSION_S)
+    answer.set_cookie(
+        service.settings.cookie,
+        session,
+        max_age=int(access.SESSION_S),
+        httponly=True,
+        samesite="lax",
+        path="/",
+    )
+    return answer
+
+
+@router.post("/leave")
+def leave(request: Request, service: Services) -> Response:
+    """Signs out."""
+    service.store.sign_out(request.cookies.get(service.settings.cookie, ""))
+    answer = RedirectResponse("/", 303)
+    answer.delete_cookie(service.settings.cookie)
+    return answer
+
+
+_STATIC = {
+    "htmx.min.js": "text/javascript",
+    "htmx-sse.min.js": "text/javascript",
+    "site.js": "text/javascript",
+    "site.css": "text/css",
+    "report.css": "text/css",
+}
+
+
+@router.get("/static/{name}")
+def static(name: str) -> Response:
+    """A file of the pages."""
+    if name not in _STATIC:
+        raise HTTPException(404, "there is no such file")
+    return Response(_static(name), media_type=_STATIC[name], headers={"Cache-Control": "max-age=3600"})
+
+
+@cache
+def _static(name: str) -> bytes:
+    if name == "report.css":  # the colours of reports, whose pictures stand on the pages, too
+        return (files("hopcast.report") / "pages" / "style.css").read_bytes()
+    return (files("hopcast.service") / "static" / name).read_bytes()
+
+
+def error_page(status: int, text: str, user: User | None = None) -> Response:
+    """A page that says what is wrong, and if it is a lack of a session, how to get one."""
+    return _page("error.html", user, status, text=text, code=status)
+
+
+def _report_headers() -> dict[str, str]:
+    return {"Content-Security-Policy": access.SafeHeaders.REPORT_POLICY}
+
+
+def _page(name: str, user: User | None, status: int = 200, **values: Any) -> Response:
+    return HTMLResponse(_render(name, user=user, version=__version__, **values), status)
+
+
+def _render(name: str, **values: Any) -> str:
+    return _environment().get_template(name).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("hopcast.service", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        seconds=lambda value: units.seconds(value, 3),
+        size=units.size,
+        count=units.count,
+        percent=units.percent,
+        drawing=Markup,
+        when=lambda value: time.strftime("%Y-%m-%d %H:%M", time.localtime(value)),
+    )
+    return environment

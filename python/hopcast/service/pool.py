@@ -1,0 +1,339 @@
+"""Workers: threads of the server, each with the process of one run, which they limit, stop and end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from hopcast.errors import InputError
+from hopcast.request import RunRequest
+from hopcast.service import admission, process
+from hopcast.service.schema import Run, State
+from hopcast.service.settings import Settings
+from hopcast.service.store import Store, secret
+
+_LOOK_EVERY_S = 0.05
+_IDLE_S = 1.0
+_ESTIMATE_S = 20
+_ESTIMATES = 2
+"""Estimates that are made at the same time."""
+
+
+class Pool:
+    """Starts what waits in the store, as many runs at a time as there are workers."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings, self._store = settings, store
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._estimates = threading.BoundedSemaphore(_ESTIMATES)
+        self._threads = [
+            threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
+            for number in range(settings.workers)
+        ]
+
+    def start(self) -> None:
+        """Puts back into the queue what a server that was killed has left, and begins to work."""
+        for run in self._store.in_state(State.RUNNING):
+            _kill_left_over(run.process)
+            self._settle(run, self._folder(run))
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Ends all runs, which will be queued again, and waits for the workers."""
+        self._closing.set()
+        self._wake.set()
+        for thread in self._threads:
+            thread.join()
+
+    def wake(self) -> None:
+        """Says that there may be something in the queue."""
+        self._wake.set()
+
+    def _folder(self, run: Run) -> Path:
+        return self._settings.run_folder(run.id) / f"attempt-{run.attempts}"
+
+    def attempt(self, run: Run) -> Path:
+        """Folder in which a run works that goes on."""
+        return self._folder(run)
+
+    def progress(self, run: Run) -> dict[str, Any] | None:
+        """Progress of a run that goes on."""
+        return _read(self._folder(run) / process.PROGRESS)
+
+    def _work(self) -> None:
+        while not self._closing.is_set():
+            run = self._store.claim()
+            if run is None:
+                self._wake.wait(_IDLE_S)
+                self._wake.clear()
+                continue
+            self._wake.set()  # another worker may find the next one
+            try:
+                self._run(run)
+            except Exception as error:
+                self._store.change(
+                    run.id,
+                    state=State.FAILED.value,
+                    ended_at=time.time(),
+                    error=f"the server failed: {error}",
+                )
+
+    def _run(self, run: Run) -> None:
+        limits, folder = self._settings.limits, self._folder(run)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        request = RunRequest.from_json(json.dumps(run.request))
+        command = admission.command_line(request)
+        started = self._begin(
+            folder, inputs_of(self._settings, run.id), run.request, command, limits.cpu_s, "run"
+        )
+        identity = {"process": started.pid, "start": _start_of(started.pid)}
+        self._store.change(run.id, process=identity)
+        why = self._watch(run, started, folder)
+        if why == "closing":
+            # It did not fail, and its attempt does not count.
+            self._store.change(
+                run.id, state=State.QUEUED.value, attempts=run.attempts - 1, started_at=None, process=None
+            )
+            shutil.rmtree(folder, ignore_errors=True)
+            return
+        if why != "gone":
+            self._settle(run, folder, why, started.returncode)
+        if self._store.run(run.id) is None:  # deleted meanwhile
+            shutil.rmtree(self._settings.run_folder(run.id), ignore_errors=True)
+
+    def _begin(
+        self, folder: Path, inputs: Path, request: dict, command: tuple[str, ...], cpu_s: int, mode: str
+    ) -> subprocess.Popen:
+        """Starts the process of a task in a session of its own."""
+        limits = self._settings.limits
+        temporary = folder / "tmp"
+        temporary.mkdir()
+        task = {
+            "mode": mode,
+            "folder": str(folder),
+            "inputs": str(inputs),
+            "parent": os.getpid(),
+            "cpu_s": cpu_s,
+            "memory_B": limits.memory_B,
+            "disk_B": limits.disk_B,
+            "request": request,
+            "command": command,
+        }
+        file = folder / "task.json"
+        file.write_text(json.dumps(task), encoding="utf-8")
+        kept = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+        environment = {name: os.environ[name] for name in kept if name in os.environ}
+        with open(folder / "messages.txt", "wb") as messages:
+            return subprocess.Popen(
+                [sys.executable, "-m", "hopcast.service.process", str(file)],
+                stdin=subprocess.DEVNULL,
+                stdout=messages,
+                stderr=messages,
+                cwd=folder,
+                env=environment | {"HOME": str(temporary), "TMPDIR": str(temporary)},
+                start_new_session=True,
+            )
+
+    def _watch(self, run: Run, started: subprocess.Popen, folder: Path) -> str | None:
+        """Waits for the end of a run, and gives the reason if it was ended here."""
+        limits = self._settings.limits
+        begin_s, why, kill_at_s, look_at_s = time.monotonic(), None, float("inf"), 0.0
+        try:
+            while started.poll() is None:
+                now_s = time.monotonic()
+                if self._closing.is_set():
+                    return "closing"
+                if now_s > kill_at_s:
+                    return why
+                if now_s > look_at_s:
+                    look_at_s = now_s + 10 * _LOOK_EVERY_S
+                    state = self._store.run(run.id)
+                    if state is None:
+                        return "gone"
+                    if _size_B(folder) > limits.disk_B:
+                        return "disk"
+                    if why is None and (state.stop_asked or now_s > begin_s + limits.wall_s):
+                        why = "stop" if state.stop_asked else "wall"
+                        kill_at_s = now_s + limits.grace_s
+                        started.terminate()
+                time.sleep(_LOOK_EVERY_S)
+            return why
+        finally:
+            _kill_session(started.pid)
+            started.wait()
+
+    def _settle(self, run: Run, folder: Path, why: str | None = None, code: int | None = None) -> None:
+        """Puts the report into its place and notes how a run has ended, or queues it again."""
+        ended = _read(folder / process.ENDED) or {}
+        place = self._settings.run_folder(run.id) / process.REPORT
+        outcome = ended.get("outcome") or _outcome_of(place)
+        values: dict[str, Any] = {"ended_at": time.time(), "process": None}
+        if outcome is not None:
+            if (folder / process.REPORT).is_dir():
+                shutil.rmtree(place, ignore_errors=True)
+                (folder / process.REPORT).rename(place)
+            state = State.STOPPED if outcome["partial"] else State.FINISHED
+            error = f"stopped: {_reason('wall', 0, self._settings)}" if why == "wall" else None
+            values |= {"outcome": outcome, "makespan_s": outcome["makespan_s"], "error": error}
+        elif "error" in ended:
+            state = State.FAILED
+            values["error"] = ended["error"]
+        elif why is not None or (reason := _limit_met(folder, code)) is not None:
+            state = State.STOPPED if why == "stop" else State.FAILED
+            values["error"] = _reason(why or str(reason), code or 0, self._settings)
+        elif run.attempts < self._settings.limits.attempts and not run.stop_asked:
+            state = State.QUEUED
+            values |= {"ended_at": None, "started_at": None}
+        else:
+            state = State.FAILED
+            values["error"] = f"its process was killed {run.attempts} times ({_last_words(folder)})"
+        values |= {"size_B": _size_B(self._settings.run_folder(run.id)), "state": state.value}
+        self._store.change(run.id, **values)
+        if state is not State.QUEUED:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def estimate(self, admitted: admission.Admitted, files: dict[str, Path]) -> dict[str, Any]:
+        """Estimate of a run, see `answers.Estimate`. Raises `Refused` where it cannot run."""
+        with self._estimates:
+            folder = self._settings.data / "estimates" / secret()
+            inputs = folder / "inputs"
+            attempt = folder / "attempt"
+            attempt.mkdir(parents=True)
+            try:
+                lay_out(inputs, admitted, files)
+                ended = self._estimated(admitted, attempt, inputs)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+        if "error" in ended:
+            raise admission.Refused(admission.field_of(ended["error"], admitted.request), ended["error"])
+        return ended["estimate"]
+
+    def _estimated(self, admitted: admission.Admitted, folder: Path, inputs: Path) -> dict[str, Any]:
+        fields, command = admitted.request.fields(), admitted.request.command
+        started = self._begin(folder, inputs, fields, command, _ESTIMATE_S, "estimate")
+        try:
+            started.wait(_ESTIMATE_S)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            _kill_session(started.pid)
+            started.wait()
+        ended = _read(folder / process.ENDED)
+        if ended is not None:
+            return ended
+        if _limit_met(folder, started.returncode) == "memory":
+            return {"error": _reason("memory", 0, self._settings)}
+        unknown = {"hosts": None, "ranks": None, "memory_B": None, "seconds": None, "is_whole": False}
+        return {"estimate": unknown | {"warnings": [f"its set-up alone takes more than {_ESTIMATE_S} s"]}}
+
+
+def inputs_of(settings: Settings, run_id: str) -> Path:
+    """Folder of the files that a run reads."""
+    return settings.run_folder(run_id) / "inputs"
+
+
+def lay_out(inputs: Path, admitted: admission.Admitted, files: dict[str, Path]) -> None:
+    """Puts the files of a request into a folder: by links, which take no room."""
+    inputs.mkdir(parents=True)
+    for name in admitted.inputs:
+        os.link(files[name], inputs / name)
+    for name, text in admitted.texts.items():
+        (inputs / name).write_text(text, encoding="utf-8")
+
+
+def _limit_met(folder: Path, code: int | None) -> str | None:
+    """The limit that ended a process, if it was one of the kernel's."""
+    if code == -signal.SIGXCPU:
+        return "cpu"
+    if code is not None and code != -signal.SIGKILL and re.search("memory|alloc", _last_words(folder)):
+        return "memory"
+    return "crash" if code is not None and code not in (-signal.SIGKILL, -signal.SIGTERM) else None
+
+
+def _reason(why: str, code: int, settings: Settings) -> str:
+    limits = settings.limits
+    return {
+        "stop": f"it was told to stop, and wrote no report within {limits.grace_s:g} s",
+        "wall": f"a run may take {limits.wall_s:g} s here",
+        "cpu": f"a run may take {limits.cpu_s:g} s of processor time here",
+        "memory": f"a run may use {limits.memory_B / 2**30:.3g} GiB of memory here; try fewer ranks",
+        "disk": f"a run may write {limits.disk_B / 2**30:.3g} GiB here; keep fewer records or messages",
+        "crash": f"its process ended by itself with code {code}: a bug of hopcast, please report this run",
+    }[why]
+
+
+def _last_words(folder: Path) -> str:
+    try:
+        return (folder / "messages.txt").read_text(errors="replace")[-400:].strip() or "without a word"
+    except OSError:
+        return "without a word"
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _outcome_of(report: Path) -> dict[str, Any] | None:
+    """Head of a report that was put into its place before its server was killed."""
+    from hopcast.report import store
+
+    with contextlib.suppress(InputError):
+        return process.outcome(dict(store.read(report / "report.json").summary))
+    return None
+
+
+def _size_B(folder: Path) -> int:
+    """Bytes of all files in a folder."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_size
+    return total
+
+
+def _start_of(pid: int) -> str | None:
+    """Time at which a process began, which tells it from a later one of the same number."""
+    fields = _fields_of(pid)
+    return fields[19] if fields else None
+
+
+def _fields_of(pid: int) -> list[str] | None:
+    """Fields of /proc/PID/stat after the name, the state first."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return None
+
+
+def _kill_session(leader: int) -> None:
+    """Kills all processes of the session of `leader`, also those in groups of their own."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+    for place in Path("/proc").glob("[0-9]*"):
+        fields = _fields_of(int(place.name))
+        if fields and fields[3] == str(leader):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(int(place.name), signal.SIGKILL)
+
+
+def _kill_left_over(identity: dict[str, Any] | None) -> None:
+    """Kills the process of a run that has survived its server."""
+    if identity and identity["start"] is not None and _start_of(identity["process"]) == identity["start"]:
+        _kill_session(identity["process"])

@@ -1,0 +1,170 @@
+"""Process of one run: `python -m hopcast.service.process TASK` with a task of `pool` in a file.
+
+It limits and confines itself before it reads anything that a user has sent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopcast.errors import InputError
+from hopcast.service import confinement
+
+if TYPE_CHECKING:
+    from hopcast.outcome import Report
+    from hopcast.request import RunRequest
+
+PROGRESS, ENDED, REPORT = "progress.json", "ended.json", "report"
+"""Names in the folder of an attempt: how far it is, how it ended, and its report."""
+
+_PROGRESS_EVERY_S = 0.2
+_PROBE_S = 1.0
+"""Time for which a run goes on to say how long all of it takes [s]."""
+
+
+def main(task_file: str) -> int:
+    """Does the task, and leaves `ENDED` in its folder."""
+    task = json.loads(Path(task_file).read_text(encoding="utf-8"))
+    folder, inputs = Path(task["folder"]), Path(task["inputs"])
+    confinement.die_with_parent(task["parent"])
+    sys.path[:] = [path for path in sys.path if path and Path(path) != folder]
+    _read_libraries()
+    confinement.limit(task["cpu_s"], task["memory_B"], task["disk_B"])
+    is_confined = confinement.confine([*confinement.places_of_python(), inputs], [folder])
+    os.chdir(inputs)
+    try:
+        ended = _do(task, folder, inputs)
+    except InputError as error:
+        ended = {"error": str(error)}
+    except MemoryError:
+        ended = {"error": "this run needs more memory than it may have; try fewer ranks or a simpler model"}
+    _write(folder / ENDED, ended | {"confined": is_confined})
+    return 0
+
+
+def _read_libraries() -> None:
+    """Loads now, in fewer system calls, what each run needs."""
+    import pyarrow.parquet
+
+    import hopcast.report.html
+
+    assert pyarrow.parquet and hopcast.report.html
+
+
+def _do(task: dict[str, Any], folder: Path, inputs: Path) -> dict[str, Any]:
+    from hopcast.request import RunRequest
+
+    request = RunRequest.from_json(json.dumps(task["request"]))
+    request = replace(request, directory=str(inputs), command=tuple(task["command"]))
+    if task["mode"] == "estimate":
+        return _estimate(request)
+    return _run(request, folder)
+
+
+def _run(request: RunRequest, folder: Path) -> dict[str, Any]:
+    from hopcast import what_if
+    from hopcast.api import simulate
+    from hopcast.report.parts import Parts
+
+    begin_s, next_s = time.monotonic(), 0.0
+
+    def progress(simulated_s: float, events: int, share: float | None) -> None:
+        nonlocal next_s
+        now_s = time.monotonic()
+        if now_s < next_s:
+            return
+        next_s = now_s + _PROGRESS_EVERY_S
+        state = {"simulated_s": simulated_s, "events": events, "share": share}
+        _write(folder / PROGRESS, state | {"elapsed_s": now_s - begin_s})
+
+    report = simulate(request, progress, None, Parts.of(request, folder / REPORT))
+    assert report is not None, "the only process of a run has its report"
+    if request.options.get("what_if"):
+        what_if.simulated(request, report)
+    report.summary["made_by"]["directory"] = "."
+    assert report.request is not None
+    report.save(folder / REPORT)
+    _make_portable(folder / REPORT / "request.json")
+    return {"outcome": outcome(report.summary)}
+
+
+def _make_portable(file: Path) -> None:
+    """Makes the report's request begin in the folder above it, where its files lie in an archive."""
+    fields = json.loads(file.read_text(encoding="utf-8")) | {"directory": ".."}
+    file.write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def outcome(summary: dict[str, Any]) -> dict[str, Any]:
+    """The head of a report, by which runs are listed."""
+    failure = summary["failure"]
+    kept = (
+        "makespan_s",
+        "ranks",
+        "hosts",
+        "model",
+        "events",
+        "wall_s",
+        "peak_rss_B",
+        "outcome_hash",
+        "partial",
+    )
+    return {key: summary.get(key) for key in kept} | {
+        "failure": failure and failure["text"].partition("\n")[0][:500],
+        "limit": (summary.get("limit") or {}).get("why"),
+    }
+
+
+def _estimate(request: RunRequest) -> dict[str, Any]:
+    """Builds a run and begins it, to say what all of it will take."""
+    from hopcast.api import simulate
+
+    done: list[tuple[float, float | None]] = []
+    until_s: float | None = None
+
+    def progress(_simulated_s: float, _events: int, share: float | None) -> None:
+        nonlocal until_s
+        now_s = time.monotonic()
+        until_s = until_s or now_s + _PROBE_S
+        done.append((now_s, share))
+        if now_s > until_s:
+            signal.raise_signal(signal.SIGTERM)
+
+    begin_s = time.monotonic()
+    kept = dict.fromkeys(("messages", "matrix_periods", "records", "what_if"))
+    report = simulate(request.changed(**kept), progress)
+    assert report is not None
+    return {"estimate": _estimated(report, done, begin_s)}
+
+
+def _estimated(report: Report, done: list[tuple[float, float | None]], begin_s: float) -> dict[str, Any]:
+    summary, took_s = report.summary, time.monotonic() - begin_s
+    seconds: float | None = took_s
+    if report.stopped:
+        (first_s, first), (last_s, last) = done[0], done[-1]
+        gained = (last or 0.0) - (first or 0.0)
+        seconds = first_s - begin_s + (last_s - first_s) / gained if gained > 0 else None
+    return {
+        "hosts": summary["hosts"],
+        "ranks": summary["ranks"],
+        "memory_B": summary["peak_rss_B"],
+        "seconds": seconds,
+        "is_whole": not report.stopped,
+        "warnings": summary["warnings"],
+    }
+
+
+def _write(file: Path, content: dict[str, Any]) -> None:
+    draft = file.with_name(f".{file.name}")
+    draft.write_text(json.dumps(content), encoding="utf-8")
+    draft.rename(file)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

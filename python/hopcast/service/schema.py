@@ -1,0 +1,102 @@
+"""Tables of the service's database."""
+
+from __future__ import annotations
+
+import enum
+import time
+
+from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, String, Text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+class State(str, enum.Enum):
+    """State of a run."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+    @property
+    def is_over(self) -> bool:
+        """True if nothing more happens to the run."""
+        return self in (State.FINISHED, State.STOPPED, State.FAILED)
+
+
+class Base(DeclarativeBase):
+    """Base of all tables."""
+
+
+class User(Base):
+    """Owner of runs."""
+
+    __tablename__ = "users"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+    created_at: Mapped[float] = mapped_column(Float, default=time.time)
+
+
+class Token(Base):
+    """Secret that stands for a user; the database holds its hash alone."""
+
+    __tablename__ = "tokens"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    kind: Mapped[str] = mapped_column(String(8))
+    """`once` for a link that signs in, `session` for a cookie, `api` for scripts."""
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    label: Mapped[str] = mapped_column(String(100), default="")
+    created_at: Mapped[float] = mapped_column(Float, default=time.time)
+    expires_at: Mapped[float | None] = mapped_column(Float)
+
+
+class Upload(Base):
+    """File that a user sends, in one or several pieces."""
+
+    __tablename__ = "uploads"
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"), index=True)
+    name: Mapped[str] = mapped_column(String(100))
+    size_B: Mapped[int] = mapped_column(BigInteger)
+    received_B: Mapped[int] = mapped_column(BigInteger, default=0)
+    created_at: Mapped[float] = mapped_column(Float, default=time.time)
+
+
+class Run(Base):
+    """Run that was submitted. Its id is its unguessable link."""
+
+    __tablename__ = "runs"
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    state: Mapped[str] = mapped_column(String(10), default=State.QUEUED.value)
+    request: Mapped[dict] = mapped_column(JSON)
+    inputs: Mapped[list] = mapped_column(JSON, default=list)
+    """Names of the uploaded files that it reads."""
+    platform: Mapped[str] = mapped_column(String(200))
+    workload: Mapped[str] = mapped_column(String(500))
+    name: Mapped[str] = mapped_column(String(200), default="")
+    notes: Mapped[str] = mapped_column(Text, default="")
+    shared: Mapped[bool] = mapped_column(default=False)
+    stop_asked: Mapped[bool] = mapped_column(default=False)
+    attempts: Mapped[int] = mapped_column(default=0)
+    created_at: Mapped[float] = mapped_column(Float, default=time.time)
+    started_at: Mapped[float | None] = mapped_column(Float)
+    ended_at: Mapped[float | None] = mapped_column(Float)
+    process: Mapped[dict | None] = mapped_column(JSON)
+    """Number and start time of the process that runs it."""
+    error: Mapped[str | None] = mapped_column(Text)
+    makespan_s: Mapped[float | None] = mapped_column(Float)
+    outcome: Mapped[dict | None] = mapped_column(JSON)
+    """Head of its report: ranks, hosts, events, outcome hash, failure."""
+    size_B: Mapped[int] = mapped_column(BigInteger, default=0)
+
+    @property
+    def is_over(self) -> bool:
+        """True if nothing more happens to the run."""
+        return State(self.state).is_over
+
+    __table_args__ = (
+        Index("runs_of_owner", "owner_id", "created_at"),
+        Index("runs_in_state", "state", "created_at"),
+    )

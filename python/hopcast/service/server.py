@@ -1,0 +1,104 @@
+"""A service on this machine: its address, its one-time token, and its life."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from dataclasses import replace
+from pathlib import Path
+
+import uvicorn
+
+from hopcast.errors import InputError
+from hopcast.service import confinement
+from hopcast.service.app import application, prepare
+from hopcast.service.settings import Settings
+from hopcast.service.state import Service
+
+ENTRY_S = 24 * 3600.0
+"""Time for which the address that is printed lets somebody in [s]."""
+
+LOCAL_USER = "local"
+"""Owner of all runs of a service on a laptop."""
+
+TOKEN_FILE = "token"
+"""File in the folder of the data with a token for scripts of this user."""
+
+_BACKLOG = 512
+
+
+def serve(settings: Settings, port: int, browser: bool) -> None:
+    """Serves on the loopback interface until it is told to stop. Raises `InputError` where it cannot."""
+    listener = _listen(port)
+    port = listener.getsockname()[1]
+    lock = _lock(settings.data)
+    service = prepare(replace(settings, cookie=f"hopcast-{port}"))
+    user = service.store.user(LOCAL_USER)
+    entry = f"http://localhost:{port}/enter?token={service.store.issue(user, 'once', ENTRY_S)}"
+    _write_token(service)
+    print(f"hopcast serves {settings.data} at http://localhost:{port}")
+    print(f"Open this address, which counts once:\n  {entry}", flush=True)
+    if not confinement.landlock_version():
+        print("This kernel has no Landlock: traces are not taken.", file=sys.stderr)
+    if browser:
+        threading.Timer(0.5, webbrowser.open, [entry]).start()
+    try:
+        _server(service).run(sockets=[listener])
+    finally:
+        os.close(lock)
+
+
+def _server(service: Service) -> uvicorn.Server:
+    # Pages that watch runs keep their connections; a server that ends does not wait for them.
+    config = uvicorn.Config(
+        application(service),
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=2,
+        server_header=False,
+    )
+    return uvicorn.Server(config)
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen(_BACKLOG)  # who comes early waits until the application is there
+    except OSError as error:
+        listener.close()
+        raise InputError(f"--port {port}: {error.strerror}; --port 0 takes any that is free") from error
+    return listener
+
+
+def _lock(data: Path) -> int:
+    """Locks the folder of the data, for one server alone; the lock ends with this process."""
+    import fcntl
+
+    try:
+        data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(data, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise InputError(f"--data {data}: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise InputError(f"--data {data}: another hopcast serve works here") from None
+    return lock
+
+
+def _write_token(service: Service) -> None:
+    """Leaves a token where scripts of the same user, and nobody else, can read it."""
+    file = service.settings.data / TOKEN_FILE
+    user = service.store.user(LOCAL_USER)
+    if file.is_file() and service.store.bearer(file.read_text().strip(), "api") is not None:
+        return
+    file.unlink(missing_ok=True)
+    place = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(place, "w", encoding="utf-8") as out:
+        out.write(service.store.issue(user, "api", label="hopcast submit on this machine"))

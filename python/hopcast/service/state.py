@@ -1,0 +1,26 @@
+"""The parts of a running service, which each request finds in its application."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from fastapi import Request
+
+from hopcast.service.pool import Pool
+from hopcast.service.settings import Settings
+from hopcast.service.store import Store
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running service."""
+
+    settings: Settings
+    store: Store
+    pool: Pool
+
+
+def service_of(request: Request) -> Service:
+    """The service that answers a request."""
+    return cast(Service, request.app.state.service)

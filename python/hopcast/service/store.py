@@ -1,0 +1,230 @@
+"""The service's database: runs, users, tokens and uploads."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, create_engine, delete, event, func, or_, select, update
+from sqlalchemy.orm import Session, sessionmaker
+
+from hopcast.service.schema import Base, Run, State, Token, Upload, User
+
+_BUSY_MS = 30_000
+"""Time for which a writer waits for another one [ms]."""
+
+
+def secret() -> str:
+    """A name that nobody guesses, of 128 bits."""
+    return secrets.token_urlsafe(16)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Store:
+    """Answers and changes of the database; each method is one transaction."""
+
+    def __init__(self, address: str) -> None:
+        self._engine = create_engine(address)
+        if self._engine.dialect.name == "sqlite":
+            event.listen(self._engine, "connect", _prepare_sqlite)
+        Base.metadata.create_all(self._engine)
+        self._session = sessionmaker(self._engine, expire_on_commit=False)
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self._engine.dispose()
+
+    def _begin(self) -> Any:
+        return self._session.begin()
+
+    # Users and tokens
+
+    def user(self, name: str) -> User:
+        """The user of this name, made if there is none."""
+        with self._begin() as session:
+            found = session.scalar(select(User).where(User.name == name))
+            if found is None:
+                found = User(name=name)
+                session.add(found)
+            return found
+
+    def issue(self, user: User, kind: str, lifetime_s: float | None = None, label: str = "") -> str:
+        """A new token of a user; it is shown once, and only its hash is kept."""
+        token = secrets.token_urlsafe(32)
+        expires_at = None if lifetime_s is None else time.time() + lifetime_s
+        with self._begin() as session:
+            session.add(
+                Token(hash=_hash(token), kind=kind, user_id=user.id, label=label, expires_at=expires_at)
+            )
+        return token
+
+    def bearer(self, token: str, kind: str) -> User | None:
+        """The user for whom a token of this kind stands; None for one that is unknown or expired."""
+        with self._begin() as session:
+            return self._bearer(session, token, kind)
+
+    def spend(self, token: str) -> User | None:
+        """The user for whom a token stands that counts once, and not again."""
+        with self._begin() as session:
+            user = self._bearer(session, token, "once")
+            spent = session.execute(delete(Token).where(Token.hash == _hash(token), Token.kind == "once"))
+            return user if spent.rowcount else None
+
+    def _bearer(self, session: Session, token: str, kind: str) -> User | None:
+        is_valid = or_(Token.expires_at.is_(None), Token.expires_at > time.time())
+        wanted = select(User).join(Token, Token.user_id == User.id)
+        return session.scalar(wanted.where(Token.hash == _hash(token), Token.kind == kind, is_valid))
+
+    def tokens(self, user: User) -> Sequence[Token]:
+        """Tokens for scripts of a user."""
+        with self._begin() as session:
+            wanted = select(Token).where(Token.user_id == user.id, Token.kind == "api")
+            return session.scalars(wanted.order_by(Token.created_at)).all()
+
+    def revoke(self, user: User, token_id: int) -> bool:
+        """Removes a token for scripts; False if the user has no such token."""
+        with self._begin() as session:
+            mine = delete(Token).where(Token.id == token_id, Token.user_id == user.id, Token.kind == "api")
+            return bool(session.execute(mine).rowcount)
+
+    def sign_out(self, token: str) -> None:
+        """Removes the token of a session."""
+        with self._begin() as session:
+            session.execute(delete(Token).where(Token.hash == _hash(token), Token.kind == "session"))
+
+    # Uploads
+
+    def add_upload(self, owner: User, name: str, size_B: int) -> Upload:
+        """A new upload, of which nothing has come yet."""
+        upload = Upload(id=secret(), owner_id=owner.id, name=name, size_B=size_B)
+        with self._begin() as session:
+            session.add(upload)
+        return upload
+
+    def upload(self, owner: User, upload_id: str) -> Upload | None:
+        """An upload of this user."""
+        with self._begin() as session:
+            found = session.get(Upload, upload_id)
+            return found if found is not None and found.owner_id == owner.id else None
+
+    def received(self, upload_id: str, received_B: int) -> None:
+        """Notes how much of an upload has come."""
+        with self._begin() as session:
+            session.execute(update(Upload).where(Upload.id == upload_id).values(received_B=received_B))
+
+    def delete_upload(self, upload_id: str) -> None:
+        """Forgets an upload."""
+        with self._begin() as session:
+            session.execute(delete(Upload).where(Upload.id == upload_id))
+
+    def uploaded_B(self, owner: User) -> int:
+        """Bytes of all uploads of a user, announced ones included."""
+        with self._begin() as session:
+            wanted = select(func.coalesce(func.sum(Upload.size_B), 0)).where(Upload.owner_id == owner.id)
+            return int(session.scalar(wanted) or 0)
+
+    def uploads_before(self, time_s: float) -> Sequence[Upload]:
+        """Uploads that were begun before this time."""
+        with self._begin() as session:
+            return session.scalars(select(Upload).where(Upload.created_at < time_s)).all()
+
+    # Runs
+
+    def add_run(self, run: Run) -> None:
+        """Puts a run into the queue."""
+        with self._begin() as session:
+            session.add(run)
+
+    def run(self, run_id: str) -> Run | None:
+        """A run, whoever owns it."""
+        with self._begin() as session:
+            return session.get(Run, run_id)
+
+    def change(self, run_id: str, **values: Any) -> bool:
+        """Changes fields of a run; False if it is gone."""
+        with self._begin() as session:
+            return bool(session.execute(update(Run).where(Run.id == run_id).values(**values)).rowcount)
+
+    def stop_queued(self, run_id: str) -> bool:
+        """Ends a run that still waits; False if it has begun, or is over."""
+        waits = update(Run).where(Run.id == run_id, Run.state == State.QUEUED.value)
+        values = {"state": State.STOPPED.value, "ended_at": time.time(), "error": "stopped before it began"}
+        with self._begin() as session:
+            return bool(session.execute(waits.values(**values)).rowcount)
+
+    def delete_run(self, run_id: str) -> None:
+        """Forgets a run."""
+        with self._begin() as session:
+            session.execute(delete(Run).where(Run.id == run_id))
+
+    def runs(
+        self, owner: User, search: str = "", state: str | None = None, limit: int = 50, offset: int = 0
+    ) -> tuple[Sequence[Run], int]:
+        """Runs of a user, the latest first, and how many there are in all."""
+        where: list[ColumnElement[bool]] = [Run.owner_id == owner.id]
+        if state is not None:
+            where.append(Run.state == state)
+        for word in search.split()[:8]:
+            columns = (Run.name, Run.notes, Run.platform, Run.workload)
+            where.append(or_(*(column.icontains(word, autoescape=True) for column in columns)))
+        with self._begin() as session:
+            count = session.scalar(select(func.count()).select_from(Run).where(*where)) or 0
+            page = select(Run).where(*where).order_by(Run.created_at.desc(), Run.id).limit(limit)
+            return session.scalars(page.offset(offset)).all(), count
+
+    def in_state(self, state: State) -> Sequence[Run]:
+        """All runs in a state, the first submitted first."""
+        with self._begin() as session:
+            return session.scalars(
+                select(Run).where(Run.state == state.value).order_by(Run.created_at, Run.id)
+            ).all()
+
+    def unfinished(self, owner: User) -> int:
+        """Number of runs of a user that wait or go on."""
+        states = [state.value for state in State if not state.is_over]
+        with self._begin() as session:
+            wanted = select(func.count()).select_from(Run)
+            return session.scalar(wanted.where(Run.owner_id == owner.id, Run.state.in_(states))) or 0
+
+    def ahead(self, run: Run) -> int:
+        """Number of runs that wait before this one."""
+        earlier = or_(Run.created_at < run.created_at, (Run.created_at == run.created_at) & (Run.id < run.id))
+        with self._begin() as session:
+            wanted = select(func.count()).select_from(Run)
+            return session.scalar(wanted.where(Run.state == State.QUEUED.value, earlier)) or 0
+
+    def claim(self) -> Run | None:
+        """Takes the run that has waited longest, for the caller alone."""
+        queued = Run.state == State.QUEUED.value
+        with self._begin() as session:
+            first = session.scalar(select(Run.id).where(queued).order_by(Run.created_at, Run.id).limit(1))
+            if first is None:
+                return None
+            values = {"state": State.RUNNING.value, "attempts": Run.attempts + 1, "started_at": time.time()}
+            taken = session.execute(update(Run).where(Run.id == first, queued).values(**values))
+            return session.get(Run, first, populate_existing=True) if taken.rowcount else None
+
+    def over(self, owner: User | None = None) -> Sequence[Run]:
+        """Runs that are over, the oldest first; of one user, or of all."""
+        over = [state.value for state in State if state.is_over]
+        where: list[ColumnElement[bool]] = [Run.state.in_(over)]
+        if owner is not None:
+            where.append(Run.owner_id == owner.id)
+        with self._begin() as session:
+            return session.scalars(select(Run).where(*where).order_by(Run.ended_at)).all()
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    # What was committed survives the end of this process; readers and a writer do not wait for each other.
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()

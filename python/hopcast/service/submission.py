@@ -1,0 +1,114 @@
+"""Submission of runs, and their end: what both the HTTP interface and the pages do."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hopcast.service import admission, confinement, pool
+from hopcast.service.admission import Admitted, Refused
+from hopcast.service.schema import Run, State, User
+from hopcast.service.state import Service
+from hopcast.service.store import secret
+
+
+class TooMany(Exception):
+    """A user has reached a limit; the text says which."""
+
+
+def admitted(
+    service: Service, user: User, request: Mapping[str, Any], uploads: Mapping[str, str]
+) -> tuple[Admitted, dict[str, Path]]:
+    """Checks a request, with ids of uploads by their names in it; gives the files, too. Raises `Refused`."""
+    files: dict[str, Path] = {}
+    for name, upload_id in uploads.items():
+        upload = service.store.upload(user, upload_id)
+        if upload is None:
+            raise Refused("files", f"{name}: there is no upload {upload_id!r}")
+        if upload.received_B < upload.size_B:
+            raise Refused(
+                "files", f"{name}: {upload.received_B:,} of {upload.size_B:,} bytes have come so far"
+            )
+        files[admission.check_name(name)] = service.settings.upload_file(upload.id)
+    admission_of = admission.admit(request, files, service.settings.limits)
+    kinds = {admission_of.request.workload["kind"]}
+    kinds |= {job["workload"]["kind"] for job in admission_of.request.workload.get("jobs", ())}
+    if "trace" in kinds and not confinement.landlock_version():
+        raise Refused("workload", "workload: traces are not taken here, because this kernel has no Landlock")
+    return admission_of, files
+
+
+def submit(
+    service: Service, user: User, admission_of: Admitted, files: dict[str, Path], name: str, notes: str
+) -> Run:
+    """Puts a run into the queue. Raises `TooMany`."""
+    most = service.settings.limits.waiting
+    if service.store.unfinished(user) >= most:
+        raise TooMany(f"you have {most} runs that wait or go on; wait for some to end")
+    run_id = secret()
+    request = admission_of.request
+    pool.lay_out(pool.inputs_of(service.settings, run_id), admission_of, files)
+    run = Run(
+        id=run_id,
+        owner_id=user.id,
+        request=request.fields(),
+        inputs=[*admission_of.inputs, *admission_of.texts],
+        platform=str(request.platform)[:200],
+        workload=_title(request.workload)[:500],
+        name=name,
+        notes=notes,
+    )
+    service.store.add_run(run)
+    service.pool.wake()
+    return run
+
+
+def _title(workload: Mapping[str, Any]) -> str:
+    if workload["kind"] == "trace":
+        return str(workload["path"])
+    if workload["kind"] == "jobs":
+        return " + ".join(str(job.get("name")) for job in workload["jobs"])
+    arguments = workload.get("arguments") or {}
+    return " ".join([str(workload.get("name")), *(f"--{key} {value}" for key, value in arguments.items())])
+
+
+def stop(service: Service, run: Run) -> None:
+    """Ends a run that waits, and asks one that goes on for partial results."""
+    service.store.change(run.id, stop_asked=True)
+    service.store.stop_queued(run.id)
+
+
+def delete(service: Service, run: Run) -> None:
+    """Deletes a run and its files; its process is ended by its worker."""
+    service.store.delete_run(run.id)
+    if run.state != State.RUNNING.value:
+        shutil.rmtree(service.settings.run_folder(run.id), ignore_errors=True)
+
+
+def begin_upload(service: Service, user: User, name: str, size_B: int) -> str:
+    """Announces an upload; gives its id. Raises `Refused` and `TooMany`."""
+    limits = service.settings.limits
+    admission.check_name(name)
+    if size_B > limits.upload_B:
+        raise TooMany(f"{name}: a file may have {limits.upload_B:,} bytes here")
+    if service.store.uploaded_B(user) + size_B > limits.uploads_B:
+        raise TooMany(f"your uploads may have {limits.uploads_B:,} bytes in all; delete some")
+    upload = service.store.add_upload(user, name, size_B)
+    file = service.settings.upload_file(upload.id)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    return upload.id
+
+
+def forget_upload(service: Service, upload_id: str) -> None:
+    """Deletes an upload; runs that read it keep their own link to its file."""
+    service.store.delete_upload(upload_id)
+    service.settings.upload_file(upload_id).unlink(missing_ok=True)
+
+
+def age_s(run: Run) -> float:
+    """Time since a run was over [s]."""
+    return time.time() - (run.ended_at or time.time())

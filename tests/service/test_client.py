@@ -1,0 +1,208 @@
+"""The command: a server as a process, killed and started again, and scripts that talk to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import LONG, request
+
+from hopcast.errors import InputError
+from hopcast.service import client
+from hopcast.service.client import Client
+
+HOPCAST = [sys.executable, "-m", "hopcast"]
+
+
+class Server:
+    """A `hopcast serve`."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        command = [*HOPCAST, "serve", "--port", "0", "--no-browser", "--data", str(data)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        printed = "".join(self.process.stdout.readline() for _ in range(3))
+        self.entry = re.findall(r"http://\S+/enter\?token=\S+", printed)[0]
+        self.address = self.entry.partition("/enter")[0]
+        self.token = (data / "token").read_text().strip()
+        self.client = Client(self.address, self.token)
+
+    def end(self, number: int = signal.SIGTERM) -> None:
+        self.process.send_signal(number)
+        self.process.communicate(timeout=60)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "data")
+    yield server
+    if server.process.poll() is None:
+        server.end()
+
+
+def command(server: Server, *words: str, status: int = 0) -> subprocess.CompletedProcess:
+    environment = os.environ | {"HOPCAST_TOKEN": server.token}
+    done = subprocess.run([*HOPCAST, *words], capture_output=True, text=True, env=environment)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def test_a_run_is_submitted_and_fetched(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "places").write_text("3\n2\n1\n0\n")
+    run = [
+        "crossbar",
+        "-n",
+        "4",
+        "--placement",
+        str(tmp_path / "places"),
+        "--seed",
+        "5",
+        "halo3d",
+        "--bytes",
+        "2KiB",
+    ]
+    address = command(server, "submit", "--to", server.address, *run, "--wait").stdout.strip()
+    assert address.startswith(f"{server.address}/runs/")
+    command(server, "fetch", address, "--out", str(tmp_path / "fetched"))
+    fetched = json.loads((tmp_path / "fetched" / "report" / "report.json").read_text())
+    here = command(server, "run", *run, "--json").stdout
+    assert fetched["outcome_hash"] == json.loads(here)["outcome_hash"]
+    assert (
+        "The same outcome" in command(server, "rerun", str(tmp_path / "fetched" / "report"), "--quiet").stderr
+    )
+    command(server, "run", "--request", str(tmp_path / "fetched" / "request.json"), "--quiet")
+    again = command(server, "fetch", address, "--out", str(tmp_path / "fetched"), status=2)
+    assert "exists" in again.stderr
+
+
+def test_bad_input_is_told_in_the_words_of_the_server(server: Server, tmp_path: Path) -> None:
+    wrong = command(
+        server, "submit", "--to", server.address, "fat-tree", "-n", "99999999", "halo3d", "--wait", status=3
+    )
+    assert "do not fit: 800 hosts" in wrong.stderr
+    (tmp_path / "program.py").write_text("def main(comm): pass\n")
+    program = command(
+        server,
+        "submit",
+        "--to",
+        server.address,
+        "fat-tree",
+        "-n",
+        "4",
+        str(tmp_path / "program.py"),
+        status=2,
+    )
+    assert "executes nothing" in program.stderr
+    stranger = Client(server.address, "wrong")
+    with pytest.raises(InputError, match="/tokens"):
+        stranger.state("x")
+    with pytest.raises(InputError, match="no answer"):
+        Client("http://localhost:9", "x").state("x")
+
+
+def test_the_address_counts_once_and_the_port_is_of_this_machine_alone(server: Server) -> None:
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    assert b"No runs yet" in opener.open(server.entry).read()
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(server.entry)
+    assert urllib.request.urlopen(f"{server.address}/health").status == 200
+    port = int(server.address.rpartition(":")[2])
+    for host in {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}:
+        if not host.startswith("127."):
+            with pytest.raises(OSError):
+                socket.create_connection((host, port), timeout=1)
+    assert (server.data / "token").stat().st_mode & 0o077 == 0
+    assert server.data.stat().st_mode & 0o077 == 0
+
+
+def test_a_second_server_on_the_same_data_is_refused(server: Server) -> None:
+    second = command(server, "serve", "--no-browser", "--port", "0", "--data", str(server.data), status=2)
+    assert "another hopcast serve works here" in second.stderr
+    port = server.address.rpartition(":")[2]
+    taken = command(server, "serve", "--no-browser", "--port", port, "--data", f"{server.data}2", status=2)
+    assert "already in use" in taken.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_server_that_ends_loses_nothing(server: Server, number: int) -> None:
+    done = server.client.submit(request(16), {})["id"]
+    outcome = server.client.wait(done)["outcome"]
+    long = server.client.submit(request(64, {"iterations": "1000"}), {})["id"]
+    waits = [server.client.submit(request(16, seed=seed), {})["id"] for seed in range(3)]
+    while not server.client.state(long)["progress"]:
+        time.sleep(0.05)
+    server.end(number)
+    again = Server(server.data)
+    try:
+        assert again.client.state(done)["outcome"] == outcome
+        states = [again.client.wait(run) for run in (long, *waits)]
+        assert [state["state"] for state in states] == ["finished"] * 4
+        assert states[0]["attempts"] == (2 if number == signal.SIGKILL else 1)
+    finally:
+        again.end()
+
+
+def test_no_process_survives_a_killed_server(server: Server) -> None:
+    run = server.client.submit(request(64, LONG), {})["id"]
+    while not server.client.state(run)["progress"]:
+        time.sleep(0.05)
+    mark = str(server.data / "runs").encode()
+
+    def alive() -> list[int]:
+        found = []
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (place / "cmdline").read_bytes():
+                    found.append(int(place.name))
+            except OSError:
+                continue
+        return found
+
+    assert len(alive()) == 1
+    server.end(signal.SIGKILL)
+    end_s = time.monotonic() + 20
+    while alive() and time.monotonic() < end_s:
+        time.sleep(0.05)
+    assert not alive()
+
+
+@pytest.mark.parametrize(
+    "name", ["a/../../evil", "a//../evil", "a//evil", "//evil", "evil", "a/b/../../../evil", "a/"]
+)
+def test_no_archive_writes_elsewhere(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("a/good", "good")
+        archive.writestr(name, "evil")
+    with pytest.raises(InputError):
+        client.unpack(file, tmp_path / "into" / "here")
+    assert not list(tmp_path.rglob("evil"))
+
+
+def test_a_folder_says_how_it_is_sent(tmp_path: Path) -> None:
+    from hopcast.request import RunRequest
+
+    asked = RunRequest("fat-tree", {"kind": "trace", "path": str(tmp_path)})
+    with pytest.raises(InputError, match="tar -czf"):
+        client.portable(asked)
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hopcast import service
+
+    monkeypatch.setattr(service, "find_spec", lambda name: None if name == "uvicorn" else object())
+    with pytest.raises(InputError, match=r"uvicorn.*pip install 'hopcast\[serve\]'"):
+        service.check_installed()
