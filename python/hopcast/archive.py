@@ -8,12 +8,20 @@ import os
 import tarfile
 import zlib
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 from hopcast import scratch
 from hopcast.errors import InputError
 
+_LEAST_MEMBER_B = 512
+"""Bytes for which a member counts at the least, so that many empty ones count, too."""
+
 _DAMAGED = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
+
+
+most_B: ContextVar[int | None] = ContextVar("most_B", default=None)
+"""Bytes to which an archive may unpack; None for any number. Set where archives come from strangers."""
 
 
 @contextlib.contextmanager
@@ -56,11 +64,24 @@ def _is_plain(name: str) -> bool:
 def _unpack(name: str, folder: str) -> None:
     try:
         with tarfile.open(name) as archive:
-            archive.extractall(folder, filter="data")
+            archive.extractall(folder, filter=_Within(name, most_B.get()))
     except _DAMAGED as error:
         raise InputError(f"{name}: this archive is damaged: {error}") from error
     except OSError as error:
         raise InputError(f"{name}: cannot unpack this archive: {error.strerror or error}") from error
+
+
+class _Within:
+    """Filter of members that refuses what leads out of the folder, and more than a number of bytes."""
+
+    def __init__(self, name: str, most_B: int | None) -> None:
+        self._name, self._most_B, self._sum_B = name, most_B, 0
+
+    def __call__(self, member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+        self._sum_B += max(member.size, _LEAST_MEMBER_B)
+        if self._most_B is not None and self._sum_B > self._most_B:
+            raise InputError(f"{self._name}: this archive unpacks to more than {self._most_B:,} bytes")
+        return tarfile.data_filter(member, path)
 
 
 def _only_folder(name: str, folder: Path) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from servers import Server
 
 from hopcast.service.app import application, prepare
 from hopcast.service.settings import Limits, Settings
@@ -79,6 +80,15 @@ class User:
         found = self.service.store.run(run)
         assert found is not None and found.process is not None
         return found.process["process"]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A server as a process of its own."""
+    server = Server(tmp_path / "data")
+    yield server
+    if server.process.poll() is None:
+        server.end()
 
 
 @pytest.fixture

@@ -4,53 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import LONG, request
+from servers import HOPCAST, Server
 
 from hopcast.errors import InputError
 from hopcast.service import client
 from hopcast.service.client import Client
-
-HOPCAST = [sys.executable, "-m", "hopcast"]
-
-
-class Server:
-    """A `hopcast serve`."""
-
-    def __init__(self, data: Path) -> None:
-        self.data = data
-        command = [*HOPCAST, "serve", "--port", "0", "--no-browser", "--data", str(data)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        printed = "".join(self.process.stdout.readline() for _ in range(3))
-        self.entry = re.findall(r"http://\S+/enter\?token=\S+", printed)[0]
-        self.address = self.entry.partition("/enter")[0]
-        self.token = (data / "token").read_text().strip()
-        self.client = Client(self.address, self.token)
-
-    def end(self, number: int = signal.SIGTERM) -> None:
-        self.process.send_signal(number)
-        self.process.communicate(timeout=60)
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path / "data")
-    yield server
-    if server.process.poll() is None:
-        server.end()
 
 
 def command(server: Server, *words: str, status: int = 0) -> subprocess.CompletedProcess:

@@ -79,7 +79,7 @@ def _option(option: options.Option, values: Mapping[str, str]) -> Field:
     return Field(
         name=name,
         key=option.name,
-        label=f"--{option.name.replace('_', '-')}" if option.short is None else option.short,
+        label=f"{option.short}, {option.name}" if option.short else option.flag,
         text=option.text,
         kind=shown,
         value=values.get(name, ""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 
@@ -12,6 +13,9 @@ from hopcast.report import parts
 from hopcast.service import process
 from hopcast.service.schema import Run, State
 from hopcast.service.state import Service
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _EVERY_S = 0.5
 _QUIET = 20
@@ -29,19 +33,26 @@ def pictures(service: Service, run: Run) -> list:
         return []
     tables = rows(folder)
     ranks = tables.get("matrix_periods")
-    result = Result({"ranks": _ranks(run, ranks), "kept_messages": None}, tables)
+    result = Result({"ranks": _ranks(run, ranks), "kept_messages": _kept(tables.get("messages"))}, tables)
     drawn = [picture.draw(result) for picture in (messages_over_time, matrix_over_time)]
     return [picture for picture in drawn if picture is not None]
 
 
-def _ranks(run: Run, matrix: object) -> int:
+def _kept(messages: pyarrow.Table | None) -> dict | None:
+    """Number of messages so far, of which `messages` holds an equal share, as a report has it."""
+    if messages is None or not messages.num_rows:
+        return None
+    share = messages["share"][0].as_py()
+    return {"messages": round(messages.num_rows / share), "kept": messages.num_rows, "share": share}
+
+
+def _ranks(run: Run, matrix: pyarrow.Table | None) -> int:
     """Number of ranks: that of the request, or for a trace the highest that has sent or received."""
     known = run.request.get("ranks")
     if known is not None or matrix is None:
         return int(known or 1)
-    from pyarrow import Table, compute
+    from pyarrow import compute
 
-    assert isinstance(matrix, Table)
     return 1 + max(compute.max(matrix[name]).as_py() for name in ("source", "destination"))
 
 

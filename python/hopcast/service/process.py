@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopcast import archive
 from hopcast.errors import InputError
 from hopcast.service import confinement
 
@@ -39,6 +40,7 @@ def main(task_file: str) -> int:
     confinement.limit(task["cpu_s"], task["memory_B"], task["disk_B"])
     is_confined = confinement.confine([*confinement.places_of_python(), inputs], [folder])
     os.chdir(inputs)
+    archive.most_B.set(task["disk_B"])
     try:
         ended = _do(task, folder, inputs)
     except InputError as error:

@@ -83,6 +83,17 @@ document.addEventListener("submit", (event) => {
   if (question && !window.confirm(question)) event.preventDefault();
 });
 
+// A form that was checked shows its error or its estimate, for those who see it and those who hear it.
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.target.id !== "form") return;
+  const wrong = event.target.querySelector("[aria-invalid], .bad textarea, .wrong");
+  const shown = wrong || document.getElementById("estimate");
+  if (!shown) return;
+  if (!shown.matches("input, select, textarea")) shown.tabIndex = -1;
+  shown.focus();
+  shown.scrollIntoView({ block: "center" });
+});
+
 document.addEventListener("htmx:sseClose", (event) => {
   if (event.target.closest("[data-reload-when-over]")) window.location.reload();
 });

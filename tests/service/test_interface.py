@@ -1,0 +1,75 @@
+"""The whole HTTP interface against its own OpenAPI: whatever is sent, the server does not fail."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from conftest import request
+from hypothesis import HealthCheck, given, settings as hypothesis_settings
+from hypothesis.errors import Unsatisfiable
+from servers import Server
+
+schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
+
+CASES = 15
+"""Requests of each kind, valid and invalid, for each operation."""
+
+
+def test_no_request_makes_the_server_fail(server: Server) -> None:
+    described = json.load(urllib.request.urlopen(f"{server.address}/api/v1/openapi.json"))
+    schema = schemathesis.openapi.from_dict(described)
+    headers = {"Authorization": f"Bearer {server.token}"}
+    statuses: dict[int, int] = {}
+
+    known = itertools.cycle([None, run_of(server), None, upload_of(server)])
+
+    def ask(case: Any) -> None:
+        for name in case.path_parameters or {}:
+            case.path_parameters[name] = next(known) or case.path_parameters[name]
+        answer = case.call(base_url=server.address, headers=headers, timeout=60)
+        statuses[answer.status_code] = statuses.get(answer.status_code, 0) + 1
+        assert answer.status_code < 500, (case.method, case.formatted_path, case.body, answer.text)
+
+    operations = [result.ok() for result in schema.get_all_operations()]
+    assert len(operations) >= 14
+    for operation in operations:
+        tried(operation, ask)
+    assert sum(statuses.values()) > CASES * len(operations) / 2
+    assert {200, 204, 404, 409, 422} <= set(statuses)
+    assert not server.end()
+
+
+def run_of(server: Server) -> str:
+    run = server.client.submit(request(4), {})["id"]
+    server.client.wait(run)
+    return run
+
+
+def upload_of(server: Server) -> str:
+    asked = urllib.request.Request(
+        f"{server.address}/api/v1/uploads",
+        json.dumps({"name": "a", "size_B": 10**6}).encode(),
+        {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"},
+    )
+    return json.load(urllib.request.urlopen(asked))["id"]
+
+
+def tried(operation: Any, ask: Callable[[Any], None]) -> None:
+    """Asks with cases of an operation, valid and invalid ones."""
+    valid, invalid = (operation.as_strategy(generation_mode=mode) for mode in schemathesis.GenerationMode)
+    quiet = hypothesis_settings(
+        max_examples=CASES,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    for cases in (valid, invalid):
+        with contextlib.suppress(Unsatisfiable):  # a text in an address is never invalid
+            quiet(given(cases)(ask))()
