@@ -1,4 +1,4 @@
-"""A person's path in a real browser: first visit, submit, watch, read, compare, share, delete; by keyboard; on a phone.
+"""A person's path in a real browser, from the first visit to deletion; by keyboard alone; on a phone.
 
 With `HOPCAST_PICTURES=DIR`, screenshots for the guide are written there.
 """
@@ -43,10 +43,8 @@ def page(chromium: Any, server: Server) -> Iterator[Any]:
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on(
-        "request",
-        lambda one: None if one.url.startswith((server.address, "data:")) else complaints.append(one.url),
-    )
+    ours = (server.address, "data:", "blob:")
+    page.on("request", lambda one: None if one.url.startswith(ours) else complaints.append(one.url))
     page.goto(server.entry)
     yield page
     context.close()
@@ -70,7 +68,7 @@ def submitted(page: Any, server: Server, iterations: str = "1", name: str = "") 
     """Submits a run and stays on its page."""
     page.goto(f"{server.address}/new")
     page.get_by_label("--iterations").fill(iterations)
-    page.get_by_label("Name").fill(name)
+    page.get_by_label("Name", exact=True).fill(name)
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_url("**/runs/*")
 
@@ -87,7 +85,7 @@ def test_from_the_first_visit_to_the_first_report(page: Any, server: Server) -> 
     picture(page, "form")
     page.get_by_role("button", name="Run", exact=True).click()
     report = page.frame_locator("iframe.report")
-    report.get_by_text("Where the time goes").first.wait_for(timeout=60_000)
+    report.get_by_text("Predicted time").first.wait_for(timeout=60_000)
     assert time.monotonic() < begin_s + 60
     check(page)
     picture(page, "report")
@@ -130,7 +128,7 @@ def test_runs_are_found_compared_named_shared_and_deleted(page: Any, server: Ser
     page.wait_for_load_state()
     stranger = chromium.new_page()
     stranger.goto(page.url)
-    stranger.frame_locator("iframe.report").get_by_text("Where the time goes").first.wait_for()
+    stranger.frame_locator("iframe.report").get_by_text("Predicted time").first.wait_for()
     assert stranger.get_by_text("for everybody").count() == 1 and stranger.get_by_role("button").count() == 0
     with stranger.expect_download() as download:
         stranger.get_by_role("link", name="Download ZIP").click()
