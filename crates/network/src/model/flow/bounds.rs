@@ -101,14 +101,14 @@ impl Streams {
         self.key.push(regime.into());
     }
 
-    /// Forgets a bundle without flows, which is on no link.
+    /// Forgets a shared bundle without flows, which is on no link. A stream keeps its own.
     pub fn close_bundle(&mut self, bundle: u32) {
         let Bundle { is_shared, path, .. } = self.bundles.all[bundle as usize];
         if is_shared {
             self.copy_links(bundle);
             self.give_back(path);
+            self.bundles.close(bundle, Some(&self.key));
         }
-        self.bundles.close(bundle, is_shared.then_some(&self.key));
     }
 
     /// Notes that bounded link `at` may be full.
@@ -234,6 +234,8 @@ impl Streams {
             self.give_back(path);
         } else {
             self.bundles.bounds[number as usize] = Bound::around(self.bundle_rate(number));
+            let stream = self.bundles.all[number as usize].streams().next().expect("a bundle has a flow");
+            self.all[stream as usize].own = NONE;
         }
         number
     }

@@ -143,6 +143,14 @@ impl Bundles {
         number
     }
 
+    /// The bundle that a stream has had to itself before is that of its next flow, without a rate.
+    pub fn open_again(&mut self, number: u32, regime: u8, first: End) {
+        let bundle = &mut self.all[number as usize];
+        (bundle.first, bundle.regime, bundle.shift) = (first, regime, Work::ZERO);
+        (bundle.bottleneck, bundle.hop) = (NONE, bundle.path.0);
+        self.rates[number as usize] = Rate::INFINITE;
+    }
+
     /// Forgets a bundle whose flows have all gone; `key` if it is shared.
     pub fn close(&mut self, number: u32, key: Option<&[u32]>) {
         if let Some(key) = key {

@@ -348,7 +348,8 @@ impl Flow {
             return false;
         }
         if self.streams.begin(now, stream, flow, (message.size, message.regime)) == Begin::Alone {
-            self.schedule_end(now, stream, queue);
+            let time = Work::of(message.size).time(self.streams.rate(stream));
+            self.schedule(stream, now + time, queue);
         }
         true
     }

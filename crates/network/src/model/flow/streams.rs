@@ -29,6 +29,8 @@ pub(super) struct Stream {
     pub regime: u8,
     /// Its index among those with flows.
     flowing_at: u32,
+    /// The bundle that it has to itself while all its links are tracked; `NONE` before.
+    pub own: u32,
 }
 
 /// The event of a stream.
@@ -124,6 +126,7 @@ impl Streams {
             path: (first, length),
             regime: 0,
             flowing_at: NONE,
+            own: NONE,
         };
         let number = self.unused.pop().unwrap_or_else(|| {
             self.all.push(stream);
@@ -139,9 +142,12 @@ impl Streams {
 
     /// Forgets a stream without a flow.
     pub fn close(&mut self, stream: u32) {
-        let Stream { flow, path, .. } = self.all[stream as usize];
+        let Stream { flow, path, own, .. } = self.all[stream as usize];
         assert_eq!(flow, NONE, "a stream is closed when its last message has ended");
         self.give_back(path);
+        if own != NONE {
+            self.bundles.close(own, None);
+        }
         self.unused.push(stream);
     }
 
@@ -163,6 +169,7 @@ impl Streams {
     }
 
     /// True if nothing on the path of `stream` limits a message of `regime`.
+    #[inline]
     pub fn is_unlimited(&self, stream: u32, regime: u8) -> bool {
         self.path(stream).iter().all(|at| {
             let class = self.links.all[*at as usize].class;
@@ -184,16 +191,17 @@ impl Streams {
             is_alone &= link.load == 0;
             is_by_itself &= !link.is_bounded & (link.slack == EXACT);
         }
+        if is_alone {
+            self.begin_alone(now, stream, Work::of(size));
+            return Begin::Alone;
+        }
         if is_by_itself {
-            self.open_own(stream, Work::of(size));
+            let bundle = self.open_own(stream, Work::of(size));
+            self.place(bundle);
         } else {
             self.join(now, stream, Work::of(size));
         }
-        self.enter(now, stream, is_alone);
-        if is_alone {
-            self.take_all(now, stream);
-            return Begin::Alone;
-        }
+        self.enter(now, stream);
         Begin::Shared
     }
 
@@ -214,12 +222,19 @@ impl Streams {
         Begin::Shared
     }
 
-    /// Gives `stream` a bundle of its own over all its links, which are tracked.
-    fn open_own(&mut self, stream: u32, due: Work) {
-        let Stream { path, regime, .. } = self.all[stream as usize];
-        let bundle = self.bundles.open(path, regime, (due, stream), None);
-        (self.all[stream as usize].bundle, self.all[stream as usize].due) = (bundle, due);
-        self.place(bundle);
+    /// Gives `stream` a bundle of its own over all its links, which are tracked; it has yet to be placed on them.
+    #[inline]
+    fn open_own(&mut self, stream: u32, due: Work) -> u32 {
+        let Stream { path, regime, own, .. } = self.all[stream as usize];
+        let bundle = if own == NONE {
+            self.bundles.open(path, regime, (due, stream), None)
+        } else {
+            self.bundles.open_again(own, regime, (due, stream));
+            own
+        };
+        let state = &mut self.all[stream as usize];
+        (state.bundle, state.own, state.due) = (bundle, bundle, due);
+        bundle
     }
 
     /// Puts a bundle without a rate on its links.
@@ -232,6 +247,7 @@ impl Streams {
     }
 
     /// Appends an entry to those of its link.
+    #[inline]
     pub fn push(&mut self, entry: Entry) {
         let entries = &mut self.links.entries[self.hops[entry.place()] as usize];
         self.positions[entry.place()] = entries.len() as u32;
@@ -239,6 +255,7 @@ impl Streams {
     }
 
     /// Removes the entry at `position` of link `at`, which does not hold it back.
+    #[inline]
     pub fn remove(&mut self, at: u32, position: u32) {
         let entries = &mut self.links.entries[at as usize];
         entries.swap_remove(position as usize);
@@ -248,7 +265,7 @@ impl Streams {
     }
 
     /// Counts the flow of `stream`, which is in its bundle, on its links.
-    fn enter(&mut self, now: Time, stream: u32, is_alone: bool) {
+    fn enter(&mut self, now: Time, stream: u32) {
         let Stream { bundle, regime, path: (path, length), .. } = self.all[stream as usize];
         let (rate, most) = (self.rate(stream), self.bundles.bounds[bundle as usize].most);
         let bottleneck = self.bundles.all[bundle as usize].bottleneck;
@@ -264,16 +281,17 @@ impl Streams {
                 link.spare -= weight.takes(most) as i64;
                 self.check(at);
                 self.push(entry);
-            } else if !is_alone {
+            } else {
                 link.keeps += u32::from(at == bottleneck);
-                if at == bottleneck && !std::mem::replace(&mut link.noted, true) {
-                    self.noted.push(at);
-                }
                 if rate == Rate::INFINITE {
                     link.fresh += 1;
                 } else {
                     link.spare -= weight.takes(rate) as i64;
                 }
+                if at == bottleneck {
+                    self.note(at);
+                }
+                self.change(at);
             }
             if is_first {
                 self.links.begin(now, at);
@@ -283,19 +301,16 @@ impl Streams {
                     first_out = Some(nic);
                 }
             }
-            if !is_alone && !self.links.all[at as usize].is_bounded {
-                self.change(at);
-            }
         }
         first_out.into_iter().for_each(|nic| self.count_active(now, nic, true));
     }
 
-    /// Gives `stream`, which is alone on its links, all that they have.
-    fn take_all(&mut self, now: Time, stream: u32) {
-        let Stream { bundle, path: (first, length), regime, due, .. } = self.all[stream as usize];
-        let hops = first..first + u32::from(length);
-        let (mut rate, mut narrowest) = (Rate::INFINITE, first);
-        for hop in hops.clone() {
+    /// Lets the flow of `stream`, of which `work` is left, begin alone on its links, and gives it all that they have.
+    fn begin_alone(&mut self, now: Time, stream: u32, work: Work) {
+        let bundle = self.open_own(stream, work);
+        let Stream { path: (path, length), regime, .. } = self.all[stream as usize];
+        let (mut rate, mut narrowest) = (Rate::INFINITE, path);
+        for hop in path..path + u32::from(length) {
             let at = self.hops[hop as usize];
             let class = self.links.all[at as usize].class;
             let share = self.links.equal_share(at, self.classes.weight(class, regime).0);
@@ -307,21 +322,32 @@ impl Streams {
                 (rate, narrowest) = (share, hop);
             }
         }
-        for hop in hops {
-            let at = self.hops[hop as usize] as usize;
-            let link = &mut self.links.all[at];
+        let mut first_out = None;
+        for hop in 0..length {
+            let entry = Entry { due: Work::ZERO, number: bundle, path, length, hop, regime };
+            let at = self.hops[entry.place()];
+            self.push(entry);
+            self.links.count_up(at);
+            let link = &mut self.links.all[at as usize];
             let takes = self.classes.weight(link.class, regime).takes(rate);
-            link.spare = (self.links.capacities[at] - takes) as i64;
+            link.spare = (self.links.capacities[at as usize] - takes) as i64;
+            self.links.begin(now, at);
+            if let Some((out, nic)) = self.ways_out[stream as usize]
+                && out == at
+            {
+                first_out = Some(nic);
+            }
         }
         let at = self.hops[narrowest as usize];
         self.links.set_level(at, rate, now);
         let clock = self.links.clock(at, now);
         let link = &mut self.links.all[at as usize];
         (link.keeps, link.held, link.top) = (1, 1, 0);
-        self.links.entries[at as usize][0].due = clock.more(due);
+        self.links.entries[at as usize][0].due = clock.more(work);
         let own = &mut self.bundles.all[bundle as usize];
         (own.shift, own.bottleneck, own.hop) = (clock, at, narrowest);
         self.bundles.rates[bundle as usize] = rate;
+        first_out.into_iter().for_each(|nic| self.count_active(now, nic, true));
     }
 
     /// The rate of the flow of `stream`: infinite until it is computed first.
@@ -377,6 +403,42 @@ impl Streams {
 impl Streams {
     /// Takes `stream` off its links: its message has ended, and none follows.
     pub fn end(&mut self, now: Time, stream: u32) {
+        let bundle = self.all[stream as usize].bundle;
+        let last_out = if self.bundles.all[bundle as usize].is_shared {
+            self.leave_shared(now, stream)
+        } else {
+            self.leave_own(now, stream)
+        };
+        let state = &mut self.all[stream as usize];
+        (state.flow, state.bundle) = (NONE, NONE);
+        let at = state.flowing_at as usize;
+        self.flowing.swap_remove(at);
+        if let Some(moved) = self.flowing.get(at) {
+            self.all[*moved as usize].flowing_at = at as u32;
+        }
+        last_out.into_iter().for_each(|nic| self.count_active(now, nic, false));
+    }
+
+    /// Takes `stream` and its own bundle off its links. Gives the NIC to which its process sends no more, if any.
+    fn leave_own(&mut self, now: Time, stream: u32) -> Option<u32> {
+        let Stream { bundle, regime, .. } = self.all[stream as usize];
+        let rate = self.bundle_rate(bundle);
+        let bottleneck = self.bundles.all[bundle as usize].bottleneck;
+        let mut last_out = None;
+        for hop in self.hop_range(stream) {
+            let (at, mut position) = (self.hops[hop], self.positions[hop]);
+            if at == bottleneck {
+                self.unkeep(at);
+                position = self.release(at, position);
+            }
+            self.remove(at, position);
+            last_out = last_out.or(self.count_out(now, stream, at, regime, rate));
+        }
+        last_out
+    }
+
+    /// Takes `stream` off its links and out of its bundle, and that off its links if it was the last.
+    fn leave_shared(&mut self, now: Time, stream: u32) -> Option<u32> {
         let Stream { due, bundle, regime, .. } = self.all[stream as usize];
         let (rate, most) = (self.rate(stream), self.bundles.bounds[bundle as usize].most);
         let bottleneck = self.bundles.all[bundle as usize].bottleneck;
@@ -396,42 +458,46 @@ impl Streams {
                 let position = self.positions[tracked];
                 tracked += 1;
                 if at == bottleneck {
-                    self.links.all[at as usize].keeps -= 1;
-                    self.note(at);
+                    self.unkeep(at);
                 }
                 if is_last {
                     let position = if at == bottleneck { self.release(at, position) } else { position };
                     self.remove(at, position);
                 }
             }
-            self.links.count_down(at);
-            let link = &mut self.links.all[at as usize];
-            let takes = self.classes.weight(link.class, regime).takes(if is_bounded { most } else { rate });
-            link.spare += takes as i64;
-            if link.load == 0 {
-                (link.level, link.is_bounded, link.touched, link.patience) =
-                    (0, false, 0, self.links.patience);
-                self.links.end(now, at);
-                if let Some((out, nic)) = self.ways_out[stream as usize]
-                    && out == at
-                {
-                    last_out = Some(nic);
-                }
-            } else if link.keeps > 0 || self.sharing == Sharing::EqualShare {
-                self.change(at);
-            }
+            let takes = if is_bounded { most } else { rate };
+            last_out = last_out.or(self.count_out(now, stream, at, regime, takes));
         }
         if is_last {
             self.close_bundle(bundle);
         }
-        let state = &mut self.all[stream as usize];
-        (state.flow, state.bundle) = (NONE, NONE);
-        let at = state.flowing_at as usize;
-        self.flowing.swap_remove(at);
-        if let Some(moved) = self.flowing.get(at) {
-            self.all[*moved as usize].flowing_at = at as u32;
+        last_out
+    }
+
+    /// Link `at` holds one flow less back. One with slack may not be put in order for that, and then looks for the next.
+    fn unkeep(&mut self, at: u32) {
+        self.links.all[at as usize].keeps -= 1;
+        if self.links.all[at as usize].slack != EXACT {
+            self.note(at);
         }
-        last_out.into_iter().for_each(|nic| self.count_active(now, nic, false));
+    }
+
+    /// The flow of `stream` takes its `rate` of link `at` no longer. Gives the NIC to which its process sends no more, if
+    /// the link is the last way to it.
+    #[inline]
+    fn count_out(&mut self, now: Time, stream: u32, at: u32, regime: u8, rate: Rate) -> Option<u32> {
+        self.links.count_down(at);
+        let link = &mut self.links.all[at as usize];
+        link.spare += self.classes.weight(link.class, regime).takes(rate) as i64;
+        if link.load > 0 {
+            if link.keeps > 0 || self.sharing == Sharing::EqualShare {
+                self.change(at);
+            }
+            return None;
+        }
+        (link.level, link.is_bounded, link.touched, link.patience) = (0, false, 0, self.links.patience);
+        self.links.end(now, at);
+        self.ways_out[stream as usize].filter(|(out, _)| *out == at).map(|(_, nic)| nic)
     }
 
     /// Notes that link `at` has changed.
