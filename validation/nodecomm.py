@@ -8,9 +8,9 @@ the handshake. R_N is `nic_rate`, or what the NIC's bandwidth leaves to the payl
 Source: the platform files themselves; Gropp, Olson, Samfass, EuroMPI 2016, for the program and the laws.
 Expected: within 1 %; the text has three digits, which alone move a time by 0.5 %. R_N is not identified
 where it is infinite. In the published short regime of the Cray XE6, R_Ci is negative, and from five pairs
-on nothing would move: hopcast keeps the rate of four, and the fit takes one to four. Dahu is taken without the
-modes of its times, at their means. Its processes spend a time for each byte of short messages, which no law of
-the NIC knows, so that one pair alone is fitted there.
+on nothing would move: hopcast keeps the rate of four, and the fit takes one to four. Dahu is taken without
+the modes of its times, at their means. Its processes spend a time for each byte of short messages, which no
+law of the NIC knows, so that one pair alone is fitted there.
 """
 
 from __future__ import annotations

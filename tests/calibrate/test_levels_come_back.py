@@ -40,6 +40,7 @@ latency = "300 ns"
 memory_eager_limit = "1 TiB"
 [[mpi.regimes]]
 name = "all"
+process_rate = "8 GB/s"
 send_overhead = "200 ns"
 receive_overhead = "250 ns"
 [compute]
@@ -62,7 +63,10 @@ def test_levels_and_what_they_share_come_back(tmp_path: Path) -> None:
     few = ("--sizes", "40", "--repetitions", "2", "--polls", "4", *RATE)
     done = calibrate("-o", out, *few, "--", *launcher)
     assert done.returncode == 0, done.stderr
-    given, found = (tomllib.loads(text)["host"] for text in (PLATFORM, (out / "again.toml").read_text()))
+    platform = tomllib.loads((out / "again.toml").read_text())
+    assert number(platform["mpi"]["regimes"][-1]["process_rate"]) == pytest.approx(8, rel=0.02)
+    assert number(platform["nic"]["bandwidth"]) == pytest.approx(12.5, rel=0.02)
+    given, found = tomllib.loads(PLATFORM)["host"], platform["host"]
     assert (found["processes"], found["sockets"], found["socket_order"]) == (8, 2, "block")
     assert [level["name"] for level in found["levels"]] == ["cache", "socket"]
     sections = zip([found["memory"], *found["levels"]], [given["memory"], *given["levels"]], strict=True)

@@ -243,3 +243,18 @@ def test_nodecomm_takes_the_pairs_that_are_named(tmp_path: Path) -> None:
         options = ("--program", "nodecomm", "-o", tmp_path / message, f"--arguments=-sizes 64 {wrong}")
         done = calibrate("measure", *options, "--", *launcher)
         assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+@needs_hopcast
+def test_streams_share_a_nic_one_way(tmp_path: Path) -> None:
+    """Messages of 4 MB take what the law of k pairs says, of whose start-ups little shows.
+
+    Ping-pongs of as many pairs drift apart, and use both ways of the NIC at once.
+    """
+    launcher = simulated("hopper-max-rate", 8, 4)
+    words = "-stream -sizes 1000000 -ntestlong 5 -pairs 2,4"
+    measured("nodecomm", tmp_path / "out", launcher, arguments=words)
+    rows = [row for row in table(tmp_path / "out" / "nodecomm.csv") if row["statistic"] == "slowest-process"]
+    times = {int(row["pairs"]): float(row["one_way_seconds"]) for row in rows}
+    for pairs in (2, 4):
+        assert times[pairs] == pytest.approx(round_trip(4_000_000, pairs) / 2, rel=0.02)

@@ -102,7 +102,7 @@ def test_the_platform_has_the_bandwidth_of_the_host(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     memory = tomllib.loads((tmp_path / "x.toml").read_text())["host"]["memory"]
     assert float(memory["total_bandwidth"].split()[0]) == pytest.approx(15, rel=0.01)
-    assert "All pairs of a group of 'host' together: 1" in done.output
+    assert "All pairs of one host together: 1" in done.output
 
 
 def test_a_bandwidth_that_is_not_identified_is_no_key(tmp_path: Path) -> None:
@@ -116,7 +116,26 @@ def test_a_bandwidth_that_is_not_identified_is_no_key(tmp_path: Path) -> None:
 def test_an_unknown_level_is_named(tmp_path: Path) -> None:
     done = fit(tmp_path, "socket", times(15e9, 2))
     assert isinstance(done.exception, InputError)
-    assert "--sharing: unknown level 'socket'; known: host" in str(done.exception)
+    assert "--sharing: unknown level 'socket'; known: nic, host" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("total_Bps", "bandwidth", "said"),
+    [(15e9, 15, "of 1 to 2 pairs"), (1e12, 20, "not identified: at least that, since 2 pairs do not slow")],
+)
+def test_the_nic_carries_what_pairs_between_hosts_have(
+    total_Bps: float, bandwidth: float, said: str, tmp_path: Path
+) -> None:
+    """Two pairs of 10 GB/s that do not slow each other need 20."""
+    done = fit(tmp_path, "nic", times(total_Bps, 2))
+    assert done.exit_code == 0, done.output
+    (line,) = [
+        line
+        for line in (tmp_path / "x.toml").read_text().partition("[nic]")[2].splitlines()
+        if line.startswith("bandwidth")
+    ][:1]
+    assert said in line
+    assert float(line.split('"')[1].split()[0]) == pytest.approx(bandwidth, rel=0.01)
 
 
 def ranks(*parts: dict[str, int], hosts: int = 1) -> list[dict]:
@@ -145,6 +164,12 @@ def test_parts_of_one_rank_or_of_all_are_no_levels() -> None:
     assert findings == []
     assert parts == [host_parts.Part("host", 4, 1, ((0, 2), (1, 3)))]
     assert host_parts.find(ranks({}, {}, hosts=2)) == ([], [])
+
+
+def test_pairs_between_hosts_are_of_the_first_two() -> None:
+    facts = ranks(*[{}] * 6, hosts=3)
+    assert host_parts.between(facts) == host_parts.Part("nic", 2, 2, ((0, 2), (1, 3)))
+    assert host_parts.between(facts[:2]) is None
 
 
 def test_the_odd_group_measures_nothing() -> None:

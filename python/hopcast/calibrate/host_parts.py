@@ -13,6 +13,10 @@ from dataclasses import dataclass
 
 HOST = "host"
 """Name of what holds all ranks of a host: messages that no level holds."""
+NIC = "nic"
+"""Name of what ranks of two hosts have between them."""
+PAIRS_MOST = 64
+"""Pairs that `nodecomm` takes by name."""
 _NAMES = ("socket", "numa", "L3", "L2")
 """Names by which a part is called that has several: the first of these."""
 
@@ -51,6 +55,18 @@ def find(ranks: Sequence[Mapping]) -> tuple[list[Part], list[str]]:
         parts.append(Part(name, len(own), within[1][0], tuple(zip(*sides, strict=False))))
         inner = outer
     return parts, findings
+
+
+def between(ranks: Sequence[Mapping]) -> Part | None:
+    """Pairs of the first host's ranks and the next host's; None where all are on one."""
+    first = ranks[0]["host_number"]
+    other = next((rank["host_number"] for rank in ranks if rank["host_number"] != first), None)
+    if other is None:
+        return None
+    sides = [
+        [place for place, rank in enumerate(ranks) if rank["host_number"] == host] for host in (first, other)
+    ]
+    return Part(NIC, len(sides[0]), sides[1][0], tuple(zip(*sides, strict=False)))
 
 
 def _groups(ranks: Sequence[Mapping], here: Sequence[int]) -> tuple[dict[str, list[Group]], list[str]]:

@@ -154,11 +154,13 @@ def text(
     latencies: Latencies | None = None,
     levels: Sequence[Level] = (),
     sharing: Sharing | None = None,
+    nic_sharing: Sharing | None = None,
 ) -> str:
     """The file, with modes of overheads and latencies where `noise` and `latencies` have them.
 
     levels: those inside hosts, from the innermost outwards.
     sharing: bandwidth of all messages within a host that no level holds.
+    nic_sharing: that of all messages between two hosts.
     """
     noise, latencies = noise or {}, latencies or {}
     nominal = machine.bandwidth_Bps
@@ -176,7 +178,9 @@ def text(
     for level in levels:
         lines += ["", *_level(level, noise, latencies)]
     lines += ["", "[nic]"]
-    if nominal is not None and nominal >= fastest:
+    if nic_sharing is not None:
+        lines.append(_nic_bandwidth(nic_sharing, fastest, nominal))
+    elif nominal is not None and nominal >= fastest:
         lines.append(f'bandwidth = "{_rate(nominal)}"    # nominal')
     else:
         said = "" if nominal is None else f", though the nominal one is {_rate(nominal)}"
@@ -262,6 +266,19 @@ def _level(level: Level, noise: Noise, latencies: Latencies) -> list[str]:
     return _copies("[[host.levels]]", "[[host.levels.regimes]]", keys, level.fit, noise, latencies)
 
 
+def _nic_bandwidth(sharing: Sharing, fastest: float, nominal: float | None) -> str:
+    """The NIC's bandwidth: of all pairs, or the least that it can be where they do not slow each other."""
+    if sharing.total_Bps is not None:
+        error = f" ± {percent(sharing.error)};" if math.isfinite(sharing.error) else ""
+        said = f"{error} of 1 to {sharing.pairs} pairs: {sharing.accuracy}"
+        return f'bandwidth = "{_rate(max(sharing.total_Bps, fastest))}"    #{said}'
+    least = max(sharing.pairs * fastest, nominal or 0.0)
+    return (
+        f'bandwidth = "{_rate(least)}"    # not identified: at least that, since {sharing.pairs} pairs do '
+        "not slow each other"
+    )
+
+
 def _total(sharing: Sharing | None) -> list[str]:
     """Bandwidth of a group, or why there is none."""
     if sharing is None:
@@ -275,9 +292,9 @@ def _total(sharing: Sharing | None) -> list[str]:
     ]
 
 
-def rate_of(fit: NetworkFit) -> Callable[[float], float]:
-    """Bandwidth of one message within a host, by its size."""
-    _, laid_out = costs(fit, within_a_host=True)
+def rate_of(fit: NetworkFit, *, within_a_host: bool = True) -> Callable[[float], float]:
+    """Bandwidth of one message by its size."""
+    _, laid_out = costs(fit, within_a_host=within_a_host)
     ends = [math.inf if regime.up_to is None else regime.up_to for regime in fit.regimes]
     return lambda size: next(cost.rate_Bps for end, cost in zip(ends, laid_out, strict=True) if size <= end)
 

@@ -12,9 +12,8 @@ from hopcast.errors import InputError
 
 _PARTNERS = {"network": "other-host", "loopback": "same-host"}
 """Folders of measurements of messages, and the rank that answers rank 0."""
-_SHARED_SIZES = 4
-"""Lengths of messages that many pairs exchange at once, the longest of the design among them."""
-_SHARED_SHORTEST = 65_536
+_SHARED_B = (4_000_000, 64_000_000)
+"""Bounds of the longest messages that many pairs send at once: start-ups are little beside them."""
 
 
 @click.command(
@@ -91,9 +90,8 @@ def command(launcher: tuple[str, ...], out: Path, **options) -> None:
     }
     if options["eager_limit"]:
         limits[next(iter(limits))] = options["eager_limit"]
-    shared = [
-        (part.name, _share(out, part, launcher, compiler, options)) for part in parts if len(part.pairs) > 1
-    ]
+    together = [part for part in (host_parts.between(facts), *parts) if part and len(part.pairs) > 1]
+    shared = [(part.name, _share(out, part, launcher, compiler, options)) for part in together]
     place = _fit(folders, out, limits, parts, shared, options)
     if fits:
         from hopcast.calibrate import host_kernels
@@ -211,23 +209,23 @@ def _measure(out: Path, launcher, compiler, design: Path, ranks, parts, options:
 def _share(out: Path, part, launcher, compiler, options: dict) -> Path:
     """Measures 1, 2, … pairs of a part at once, of long messages; gives nodecomm's text."""
     from hopcast.calibrate import measure, quantities, single_runs
+    from hopcast.calibrate.host_parts import PAIRS_MOST
     from hopcast.calibrate.pair_times import INT_BYTES
 
     folder = out / f"sharing_{part.name}"
     place = folder / "nodecomm.txt"
     if not place.exists():
-        longest = round(quantities.size(options["longest"], "--to"))
-        shortest = min(_SHARED_SHORTEST, longest)
-        sizes = {
-            round(longest * (shortest / longest) ** (step / (_SHARED_SIZES - 1)) / INT_BYTES)
-            for step in range(_SHARED_SIZES)
-        }
-        words = ["-sizes", ",".join(str(max(1, size)) for size in sorted(sizes)), "-ntest", "100"]
-        masters, partners = (",".join(map(str, side)) for side in zip(*part.pairs, strict=True))
+        least, most = _SHARED_B
+        longest = min(max(quantities.size(options["longest"], "--to"), least), most)
+        sizes = ",".join(str(round(longest * share / INT_BYTES)) for share in (0.25, 0.5, 1))
+        words = ["-stream", "-sizes", sizes, "-ntest", "10", "-ntestlong", "10"]
+        pairs = part.pairs[:PAIRS_MOST]
+        masters, partners = (",".join(map(str, side)) for side in zip(*pairs, strict=True))
         session = measure.Session(folder, launcher, compiler, options["limit"])
         wanted = single_runs.Wanted(arguments=(*words, "-masters", masters, "-partners", partners))
         single_runs.run("nodecomm", session, wanted)
-    click.echo(f"Measured   {place}: 1 to {len(part.pairs)} pairs in one {part.name} at once")
+    count = min(len(part.pairs), PAIRS_MOST)
+    click.echo(f"Measured   {place}: 1 to {count} pairs of one {part.name} at once")
     return place
 
 
@@ -277,7 +275,7 @@ def _fit(folders: dict[str, Path], out: Path, limits: dict, parts, shared, optio
             **{"campaign": None, "breakpoints": "auto", "unit_bytes": 1.0, "one_way": False},
             "memory": "loopback/loopback" if levels else None,
             "levels": levels,
-            "sharing": shared if len(limits) > 1 else [],
+            "sharing": [one for one in shared if len(limits) > 1 or one[0] == "nic"],
             "eager_limit": eager[0],
             "memory_eager_limit": eager[1] if len(eager) > 1 else None,
             "library": _library(places[0]),

@@ -47,7 +47,7 @@ ONE_WAY = click.option("--one-way", is_flag=True, help="Ping-pongs of a table ar
     type=(str, click.Path(path_type=Path)),
     multiple=True,
     metavar="NAME FILE",
-    help="nodecomm's text of 1, 2, … pairs in one group of level NAME, or of 'host': total_bandwidth.",
+    help="nodecomm's text of 1, 2, … pairs at once in a group of level NAME, in a 'host', or of one 'nic'.",
 )
 @click.option(
     "--breakpoints",
@@ -104,7 +104,7 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
         report,
         sources,
     )
-    from hopcast.calibrate.host_parts import HOST
+    from hopcast.calibrate.host_parts import HOST, NIC
     from hopcast.calibrate.network_fit import fit_campaign
 
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
@@ -146,10 +146,10 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     )
     names = ([HOST] if memory else []) + [name for name, *_ in levels]
     of_names = dict(zip(names, told[1:], strict=True))
-    shared = _shared(options.get("sharing") or (), of_names)
+    shared = _shared(options.get("sharing") or (), {NIC: told[0], **of_names})
     inside = [platform_file.Level(name, size, of_names[name], shared.get(name)) for name, size, _ in levels]
     within_hosts = of_names.get(HOST), noise, latencies, inside, shared.get(HOST)
-    text = platform_file.text(told[0], machine, *within_hosts)
+    text = platform_file.text(told[0], machine, *within_hosts, shared.get(NIC))
     platform_output.write({out: f"{text}\n{known}"}, out)
     _show_fit(fits[0][1], platform_file.costs(fitted, nominal)[1])
     for _, part in fits[1:]:
@@ -163,7 +163,7 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
 
 def _show_more(shared: dict, differences: Sequence[str]) -> None:
     for name, sharing in shared.items():
-        click.echo(f"All pairs of a group of '{name}' together: {sharing}")
+        click.echo(f"All pairs of one {name} together: {sharing}")
     for finding in differences:
         click.echo(f"warning: {finding}", err=True)
 
@@ -171,16 +171,17 @@ def _show_more(shared: dict, differences: Sequence[str]) -> None:
 def _shared(wanted: Sequence[tuple[str, Path]], fits: dict) -> dict:
     """Bandwidths of groups, by the name of the level, or `host`."""
     from hopcast.calibrate import pair_times, platform_file, rate_report, sharing
+    from hopcast.calibrate.host_parts import NIC
 
     found = {}
     for name, place in wanted:
         if name not in fits:
-            known = ", ".join(fits) or "none, since no messages within a host were measured"
-            raise InputError(f"--sharing: unknown level '{name}'; known: {known}")
+            raise InputError(f"--sharing: unknown level '{name}'; known: {', '.join(fits)}")
         data = rate_report.choose(pair_times.read(place), None, 1)
         limit = fits[name].eager_limit
         above = 0.0 if limit is None else limit
-        found[name] = sharing.fit(data, platform_file.rate_of(fits[name]), above)
+        rates = platform_file.rate_of(fits[name], within_a_host=name != NIC)
+        found[name] = sharing.fit(data, rates, above)
     return found
 
 

@@ -2,7 +2,7 @@
  * and between the chips of a node. Where all processes are on one chip, its first half with the second.
  *
  *   nodecomm [-v] [-d] [-pm] [-pname FILE] [-map FILE] [-o | -o2] [-sizes N,…] [-ntest N] [-ntestlong N]
- *            [-pairs K,…] [-masters R,… -partners R,…] [-limit S] [-csv FILE] [-together]
+ *            [-pairs K,…] [-masters R,… -partners R,…] [-limit S] [-csv FILE] [-together] [-stream]
  *
  * A message has a length in C ints; a time is one full round trip: the mean over the repetitions, and the maximum over
  * all processes. There is no warm-up, and pairs are not synchronised between repetitions.
@@ -16,6 +16,8 @@
  *   -csv        a table beside the text; the clock is then read after each repetition, too
  *   -together   pairs begin at one time of the clock instead of behind a barrier, which lets some go sooner, and the
  *               other processes send nothing meanwhile, not even what the reduction behind it needs
+ *   -stream     masters send, one message behind the other, and partners answer the last one: pairs whose ping-pongs drift
+ *               apart share a NIC that carries both ways at once less than they would; times are of two messages
  *   -o, -o2     communication that overlaps work on 10 n, or n², doubles: three times for each number of pairs
  *
  * After William Gropp's nodecomm (baseenv/haloperf): "Modeling MPI communication performance on SMP nodes", EuroMPI 2016;
@@ -38,7 +40,7 @@ struct options {
     int partners[TABLE_MOST], partner_count;
     int repetitions, repetitions_long;
     enum overlap overlap;
-    int verbose, debug, print_map, together;
+    int verbose, debug, print_map, together, stream;
     const char *map_in, *map_out, *csv;
     double limit;
 };
@@ -92,6 +94,7 @@ static struct options read_options(int count, char **words) {
         else if (!strcmp(flag, "-d")) options.debug = 1;
         else if (!strcmp(flag, "-pm")) options.print_map = 1;
         else if (!strcmp(flag, "-together")) options.together = 1;
+        else if (!strcmp(flag, "-stream")) options.stream = 1;
         else if (!strcmp(flag, "-o")) options.overlap = WORK_LINEAR;
         else if (!strcmp(flag, "-o2")) options.overlap = WORK_SQUARE;
         else if (!strcmp(flag, "-pname")) options.map_out = words[++i];
@@ -105,7 +108,7 @@ static struct options read_options(int count, char **words) {
         else if (!strcmp(flag, "-ntestlong")) options.repetitions_long = whole(words[++i], flag);
         else if (!strcmp(flag, "-limit")) options.limit = atof(words[++i]);
         else fail("nodecomm: unknown option '%s'; known: -v -d -pm -pname -map -o -o2 -sizes -ntest -ntestlong -pairs "
-                  "-masters -partners -limit -csv -together", flag);
+                  "-masters -partners -limit -csv -together -stream", flag);
     }
     if (!options.size_count)
         for (int size = 1; size <= 65536; size *= 2)
@@ -149,6 +152,27 @@ static void ping_pongs(int peer, int first, int ints, int repetitions, int *buff
         }
     }
     times->mean = (MPI_Wtime() - begun) / repetitions;
+}
+
+/* Messages one way; each counts twice, as in a round trip, and the last one's answer with it. */
+static void streams(int peer, int first, int ints, int repetitions, int *buffer, struct times *times) {
+    double begun = MPI_Wtime(), last = begun;
+    for (int repetition = 0; repetition < repetitions; repetition++) {
+        if (first)
+            MPI_Send(buffer, ints, MPI_INT, peer, repetition % 32767, MPI_COMM_WORLD);
+        else
+            MPI_Recv(buffer, ints, MPI_INT, peer, repetition % 32767, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (repetition == repetitions - 1 && first)
+            MPI_Recv(NULL, 0, MPI_INT, peer, QUIET_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else if (repetition == repetitions - 1)
+            MPI_Send(NULL, 0, MPI_INT, peer, QUIET_TAG, MPI_COMM_WORLD);
+        if (times->each) {
+            double now = MPI_Wtime();
+            times->each[repetition] = 2 * (now - last);
+            last = now;
+        }
+    }
+    times->mean = 2 * (MPI_Wtime() - begun) / repetitions;
 }
 
 static int by_value(const void *a, const void *b) {
@@ -228,7 +252,7 @@ static void measure_pairs(const struct options *options, const struct block *blo
     int peer = peer_of(block, active, rank, &first);
     begin(options);
     if (peer >= 0)
-        ping_pongs(peer, first, ints, repetitions, buffer, &times);
+        (options->stream ? streams : ping_pongs)(peer, first, ints, repetitions, buffer, &times);
     stay_quiet(options, block, active);
     MPI_Allreduce(&times.mean, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (rank == 0)
