@@ -73,6 +73,15 @@ def test_memcpy_stands_for_messages_within_a_host_that_were_not_measured(tmp_pat
     assert latency == pytest.approx(0.06, rel=0.05)
     assert bandwidth == pytest.approx(10, rel=0.05)
     assert "they take what a memcpy does" in text
+    rate = re.search(r'^reduce_rate = "([\d.]+) GB/s"', text, re.MULTILINE)
+    assert rate and float(rate[1]) == pytest.approx(10 * 2 / 3, rel=0.05), "three bytes move instead of two"
+
+
+def test_reductions_of_which_nothing_is_known_are_said_to_take_no_time(tmp_path: Path):
+    calibrate("fit", machine.write(tmp_path / "raw"), "-o", tmp_path / "m.toml", "--flop-rate", "1 Gflop/s")
+    text = (tmp_path / "m.toml").read_text()
+    assert "# reduce_rate: neither reductions nor memcpy were measured" in text
+    assert not re.search("^reduce_rate", text, re.MULTILINE)
 
 
 def test_few_sizes_above_the_eager_limit_make_no_rendezvous(tmp_path: Path):

@@ -197,6 +197,7 @@ def text(
         )
     if fit.test_s is not None:
         lines.append(f'poll = "{_time(fit.test_s)}"    # MPI_Test that finds nothing')
+    lines.append(_reductions(fit.copy or (None if memory is None else memory.copy)))
     if memory is not None:
         limit = memory.eager_limit if memory.eager_limit is not None else _beyond(memory)
         lines.append(f'memory_eager_limit = "{limit:.0f} B"    # of the campaign within a host')
@@ -264,6 +265,14 @@ def _memory(
 def _level(level: Level, noise: Noise, latencies: Latencies) -> list[str]:
     keys = [f'name = "{level.name}"', f"processes = {level.processes}", *_total(level.sharing)]
     return _copies("[[host.levels]]", "[[host.levels.regimes]]", keys, level.fit, noise, latencies)
+
+
+def _reductions(copy: Line | None) -> str:
+    """Rate of combining operands, by that of a copy: three bytes move for one of an operand, not two."""
+    if copy is None:
+        return "# reduce_rate: neither reductions nor memcpy were measured: combining operands takes no time"
+    said = "not measured: two thirds of what memcpy does, since two operands are read"
+    return f'reduce_rate = "{_rate(2 / 3 / copy.slope)}"    # {said}'
 
 
 def _nic_bandwidth(sharing: Sharing, fastest: float, nominal: float | None) -> str:
