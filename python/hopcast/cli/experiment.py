@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import traceback
 from pathlib import Path
 
 import click
@@ -91,6 +92,7 @@ def run(experiment: str, on: str, pieces: Path | None, install: Path | None, out
     archive's folder FILE.d are not run again: the same command goes on with what was stopped or killed.
     """
     from hopcast.experiment import archive, batch, conduct
+    from hopcast.experiment.nodes import NodeDied
 
     target = out or Path(Path(experiment.partition(":")[0]).stem + ".zip")
     if on.partition(":")[0] in batch.SYSTEMS:
@@ -99,8 +101,18 @@ def run(experiment: str, on: str, pieces: Path | None, install: Path | None, out
         kind, found = conduct.load(experiment, Path(folder))
         pieces, install = pieces or found.get(archive.PIECES), install or found.get(archive.INSTALL)
         state = target.with_name(target.name + ".d")
-        made = kind(on=on, pieces=pieces, install=install, folder=state)
-        conduct.conduct(made, target)
+        try:
+            made = kind(on=on, pieces=pieces, install=install, folder=state)
+        except NodeDied as error:
+            raise InputError(str(error)) from error
+        try:
+            conduct.conduct(made, target)
+        except InputError:
+            raise
+        except Exception:
+            traceback.print_exc()
+            click.echo(f"the experiment failed; its archive: {target}", err=True)
+            return exits.PROGRAM_FAILED
     states = [row["state"] for row in {row["piece"]: row for row in made.rows()}.values()]
     for note in made.notes:
         click.echo(f"warning: {note}", err=True)

@@ -99,6 +99,8 @@ def _nodes(experiment: Experiment) -> Iterator[tuple[str, Any]]:
                 yield f"information/{node.host}/unknown.txt", f"{error}\n"
     finally:
         experiment.stop.asked_by = experiment.stop.asked_by or asked
+    for host, why in experiment.nodes.dead.items():
+        yield f"information/{host}/unknown.txt", f"{why}\n"
     yield "versions", versions
 
 
@@ -123,6 +125,7 @@ def _info(experiment: Experiment, file: Path, versions: Mapping[str, Any]) -> di
         "steps": experiment.steps,
         "pieces": {state: states.count(state) for state in dict.fromkeys(states)},
         "nodes": [node.host for node in experiment.nodes],
+        "dead_nodes": dict(experiment.nodes.dead),
         "versions": dict(versions),
         "differences": _differences(versions),
         "machine_settings": [setting.record() for setting in experiment.settings],

@@ -58,9 +58,15 @@ def _put_back(experiment: Experiment) -> None:
     try:
         experiment.put_machine_back()
     except NodeDied as error:
-        experiment.notes.append(str(error))
+        _bury(experiment, error)
     finally:
         experiment.stop.asked_by = asked
+
+
+def _bury(experiment: Experiment, died: NodeDied, then: str = "") -> None:
+    """Goes on without a node."""
+    experiment.nodes.drop(died)
+    experiment.notes.append(f"{died}{then}")
 
 
 def _steps(experiment: Experiment) -> None:
@@ -122,7 +128,7 @@ def _in_order(experiment: Experiment, tasks: Tasks) -> Generator[tuple[str, Resu
                 continue
             except NodeDied as error:
                 died = error
-                experiment.notes.append(str(error))
+                _bury(experiment, error)
         yield key, Result(LOST, str(died))
 
 
@@ -171,8 +177,8 @@ def _work(
                 try:
                     done.put((task[0], _compute(experiment, task[1])))
                 except NodeDied as error:
-                    experiment.notes.append(f"{error}; its pieces run elsewhere")
                     waiting.put(task)
+                    _bury(experiment, error, "; its pieces run elsewhere")
                     return
     except BaseException as error:
         done.put(error)

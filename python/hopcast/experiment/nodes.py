@@ -105,22 +105,30 @@ class Node:
 
 
 class Nodes(Sequence[Node]):
-    """All nodes of an experiment."""
+    """Nodes of an experiment that live."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = list(nodes)
+        self.dead: dict[str, str] = {}
+        """Hosts that have died, and why."""
+
+    def drop(self, died: NodeDied) -> None:
+        """Leaves out a node that has died."""
+        self.dead[died.node] = str(died)
+        self._nodes = [node for node in self._nodes if node.host not in self.dead]
 
     def run(self, command: str, directory: str = ".", check: bool = True) -> dict[Node, Command]:
         """Runs a shell command on all nodes at the same time."""
-        with ThreadPoolExecutor(len(self._nodes)) as threads:
-            done = list(threads.map(lambda node: node.run(command, directory, check), self._nodes))
-        return dict(zip(self._nodes, done, strict=True))
+        nodes = list(self._nodes)
+        with ThreadPoolExecutor(max(1, len(nodes))) as threads:
+            done = list(threads.map(lambda node: node.run(command, directory, check), nodes))
+        return dict(zip(nodes, done, strict=True))
 
     def __getitem__(self, index):
         return self._nodes[index]
 
     def __iter__(self) -> Iterator[Node]:
-        return iter(self._nodes)
+        return iter(list(self._nodes))
 
     def __len__(self) -> int:
         return len(self._nodes)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import shlex
 import threading
+import uuid
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -72,7 +74,7 @@ class SshConnection:
 
     def run(self, command: str, directory: str, stop: Stop) -> tuple[int, str, str]:
         """See `Connection.run`."""
-        running = _submit(self._connection.run(in_directory(command, directory), errors="replace"))
+        running = _submit(self._run(in_directory(command, directory)))
         while True:
             try:
                 done = running.result(_LOOK_S)
@@ -85,31 +87,31 @@ class SshConnection:
                 raise NodeDied(self.host, f"{type(error).__name__}: {error}") from error
         if done.exit_status is None:
             raise NodeDied(self.host, "its connection was lost")
-        return done.exit_status, str(done.stdout or ""), str(done.stderr or "")
+        out, error = (bytes(text or b"").decode(errors="replace") for text in (done.stdout, done.stderr))
+        return done.exit_status, out, error
 
     def start(self, command: str, directory: str, output: Path) -> Background:
-        """See `Connection.start`."""
-        text = in_directory(command, directory)
-        try:
-            process = _submit(self._connection.create_process(text, stdout=str(output))).result(_CONNECT_S)
-        except self._failures as error:
-            raise NodeDied(self.host, f"{type(error).__name__}: {error}") from error
-        return _Started(process)
+        """See `Connection.start`. The output waits on the host until the command is stopped."""
+        kept = shlex.quote(f"/tmp/hopcast-{uuid.uuid4().hex}")
+        begin = f"setsid sh -c {shlex.quote(command)} > {kept} 2>/dev/null < /dev/null & echo $!"
+        _, number, _ = self.run(begin, directory, Stop())
+        return _Started(self, number.strip(), kept, output)
+
+    async def _run(self, text: str) -> Any:
+        # As bytes: text that is no UTF-8 would end the connection.
+        return await self._connection.run(text, encoding=None)
 
 
 class _Started:
-    """Process of another host."""
+    """Command in the background of another host, the leader of a session of its own."""
 
-    def __init__(self, process: Any) -> None:
-        self._process = process
+    def __init__(self, connection: SshConnection, number: str, kept: str, output: Path) -> None:
+        self._connection, self._number = connection, number
+        self._kept, self._output = kept, output
 
     def stop(self) -> None:
-        """Ends it."""
-
-        async def ended() -> None:
-            self._process.terminate()
-            self._process.close()
-            await self._process.wait_closed()
-
-        with contextlib.suppress(Exception):
-            _submit(ended()).result(_CONNECT_S)
+        """Ends it with all that it has started, and fetches its output."""
+        end = f"kill -TERM -- -{self._number}; cat {self._kept}; rm -f {self._kept}"
+        with contextlib.suppress(NodeDied):
+            _, out, _ = self._connection.run(end, "/tmp", Stop())
+            self._output.write_text(out, encoding="utf-8")
