@@ -114,7 +114,7 @@ def _info(experiment: Experiment, file: Path, versions: Mapping[str, Any]) -> di
         "pieces_sha256": _hash(experiment.sources["pieces"]),
         "platform_sha256": _hash(experiment.place.simulated),
         "hopcast": __version__,
-        "on": experiment.place.text,
+        "place": experiment.place.text,
         "command": shlex.join(["hopcast", *sys.argv[1:]]) if sys.argv[1:] else "",
         "replay_command": shlex.join(
             ["hopcast", "experiment", "run", file.name, "--on", experiment.place.text]
