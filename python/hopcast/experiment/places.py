@@ -25,7 +25,7 @@ class Place:
     """Nodes, and the commands by which MPI programs are compiled and started there."""
 
     text: str
-    """What `--on` says."""
+    """Text of `--on`."""
     hosts: tuple[str, ...]
     connect: Callable[[str], Connection]
     launcher: str

@@ -79,16 +79,16 @@ class SshConnection:
             try:
                 done = running.result(_LOOK_S)
                 break
-            except concurrent.futures.TimeoutError:
+            except self._failures as error:
+                if running.done():
+                    raise NodeDied(self.host, f"{type(error).__name__}: {error}") from error
                 if stop:
                     running.cancel()
                     raise Aborted from None
-            except self._failures as error:
-                raise NodeDied(self.host, f"{type(error).__name__}: {error}") from error
         if done.exit_status is None:
             raise NodeDied(self.host, "its connection was lost")
-        out, error = (bytes(text or b"").decode(errors="replace") for text in (done.stdout, done.stderr))
-        return done.exit_status, out, error
+        out, said = (bytes(text or b"").decode(errors="replace") for text in (done.stdout, done.stderr))
+        return done.exit_status, out, said
 
     def start(self, command: str, directory: str, output: Path) -> Background:
         """See `Connection.start`. The output waits on the host until the command is stopped."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import fmean
 from typing import Any
 
@@ -25,6 +26,8 @@ class Level:
     least: float
     most: float
     cells: int
+    interval: tuple[float, float] | None
+    """90 % Student interval of the mean; None where there are no two different values."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,61 @@ def _effect(rows: Sequence[dict[str, Any]], factor: str, response: str) -> Effec
         values.setdefault(row[factor], []).append(row[response])
     numbers = quantities(list(values))
     levels = [
-        Level(value, number, fmean(found), min(found), max(found), len(found))
+        Level(value, number, fmean(found), min(found), max(found), len(found), _interval(found))
         for (value, found), number in zip(values.items(), numbers, strict=True)
     ]
     if all(number is not None for number in numbers):
         levels.sort(key=lambda level: level.number or 0.0)
     return Effect(factor, tuple(levels))
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Interval of the mean, over all that varies beside a level."""
+    if min(values) == max(values):
+        return None
+    from hopcast.statistics.intervals import student
+
+    found = student(values, confidence=0.9)
+    return found.low, found.high
+
+
+@dataclass(frozen=True)
+class Term:
+    """A line of the analysis of variance."""
+
+    name: str
+    share: float
+    """Share of the sum of squares."""
+    freedom: float
+    p_value: float
+
+
+def analysis(
+    rows: Sequence[dict[str, Any]], factors: Sequence[str], response: str
+) -> tuple[list[Term], str | None]:
+    """Analysis of variance of main effects and interactions of two factors; or why there is none."""
+    done = [row for row in rows if row["state"] == DONE and isinstance(row[response], (int, float))]
+    varied = {name: len({str(row[name]) for row in done}) for name in factors}
+    varied = {name: levels for name, levels in varied.items() if levels > 1}
+    if len(varied) < 2:
+        return [], None
+    effects_most = sum(varied.values()) + sum(one * two for one, two in combinations(varied.values(), 2))
+    if effects_most > _EFFECTS_MOST:
+        return [], f"No analysis of variance: {effects_most:,} effects are more than {_EFFECTS_MOST}."
+    from hopcast.errors import InputError
+    from hopcast.statistics.effects import analysis_of_variance
+
+    table = {name: [row[name] for row in done] for name in [*varied, response]}
+    try:
+        terms = analysis_of_variance(table, list(varied), response)
+    except InputError as error:
+        return [], f"No analysis of variance: {error}."
+    found = [Term(" × ".join(term.factors), term.share, term.freedom, term.p_value) for term in terms]
+    return sorted(found, key=lambda term: -term.share), None
+
+
+_EFFECTS_MOST = 300
+"""Most effects of levels and pairs of levels: the analysis takes the cube of them."""
 
 
 def quantities(values: Sequence[Any]) -> list[float | None]:

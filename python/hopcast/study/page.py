@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from hopcast.experiment.pieces import DONE
 from hopcast.report import html, units
 from hopcast.report.pictures.picture import Picture
 from hopcast.study import pictures
-from hopcast.study.effects import effects
+from hopcast.study.effects import analysis, effects
 from hopcast.study.file import Study
 
 FILE = "study.html"
@@ -29,6 +30,8 @@ class Page:
     sentence: str
     pictures: list[list[Picture]]
     """By response."""
+    analyses: list[tuple[str, list[tuple[str, str, str, str]], str | None]]
+    """Analysis of variance by response: its lines, or why there is none."""
     columns: list[str]
     cells: list[dict[str, Any]]
     """Texts of the cells by column, with `sort` for the order and `report` for a link."""
@@ -64,12 +67,28 @@ def _page(study: Study, rows: Sequence[dict[str, Any]], folder: Path) -> Page:
         fastest=units.seconds(best["makespan_s"]) if best else "none",
         sentence=_sentence(rows, best, names),
         pictures=drawn,
+        analyses=[(response, *_analysis(rows, names, response)) for response in responses],
         columns=columns,
         cells=[_cell(row, columns, folder) for row in rows[:ROWS_MOST]],
         left_out=max(0, len(rows) - ROWS_MOST),
         failures=[f"cell {row['cell']}: {row['why']}" for row in rows if row["state"] != DONE][:100],
         text=study.text,
     )
+
+
+def _analysis(
+    rows: Sequence[dict[str, Any]], names: Sequence[str], response: str
+) -> tuple[list[tuple[str, str, str, str]], str | None]:
+    terms, why = analysis(rows, names, response)
+    lines = [
+        (term.name, units.percent(term.share), f"{term.freedom:g}", _probability(term.p_value))
+        for term in terms
+    ]
+    return lines, why
+
+
+def _probability(value: float) -> str:
+    return "—" if math.isnan(value) else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
 def factor_names(study: Study) -> list[str]:

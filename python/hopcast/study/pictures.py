@@ -29,16 +29,20 @@ def of_effect(effect: Effect, response: str) -> Picture:
             "accent",
             fill_opacity=0.25,
         )
+        if level.interval is not None:
+            low, high = (min(max(end, up.low), up.high) for end in level.interval)
+            canvas.bar(x - 4, up(high), 8.0, max(1.0, up(low) - up(high)), "accent", fill_opacity=0.3)
     if effect.is_quantity:
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
         canvas.add("path", d=path, fill="none", stroke="var(--accent)", stroke_width=1.5)
     for (x, y), level in zip(points, effect.levels, strict=True):
         canvas.add("circle", title=_words(level, response), cx=x, cy=y, r=3.5, fill="var(--accent)")
-    low, high = (pick(effect.levels, key=lambda level: level.mean) for pick in (min, max))
+    lowest, highest = (pick(effect.levels, key=lambda level: level.mean) for pick in (min, max))
     finding = (
-        f"From {value_text(low.mean, response)} at {low.value} to {value_text(high.mean, response)} at "
-        f"{high.value}: {units.ratio(high.mean, low.mean)}. Points are means over all cells of a level, bars "
-        "reach from the least to the most."
+        f"From {value_text(lowest.mean, response)} at {lowest.value} to "
+        f"{value_text(highest.mean, response)} at {highest.value}: "
+        f"{units.ratio(highest.mean, lowest.mean)}. Points are means over all cells of a level, thin "
+        "bars reach from the least to the most, wide ones over the 90 % interval of the mean."
     )
     return Picture(f"{response} by {effect.factor}", finding, canvas.svg(), wide=False)
 
