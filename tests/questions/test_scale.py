@@ -66,7 +66,7 @@ def test_weak_scaling_keeps_the_work_of_a_rank() -> None:
 
 
 def test_losses_of_simulated_runs_add_up_to_the_lost_efficiency(tmp_path: Path) -> None:
-    """What the ranks spend by cause, and at the end, is their number times the makespan."""
+    """Time of the ranks by cause, and at the end, is their number times the makespan."""
     table, page = tmp_path / "scale.csv", tmp_path / "scale.html"
     said = hopcast(
         "scale", "fat-tree", "--from", 4, "--to", 64, "--factor", 4, "--table", table, "--page", page,

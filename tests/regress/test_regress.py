@@ -9,6 +9,7 @@ import os
 import re
 import sqlite3
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -349,3 +350,35 @@ def test_benchmarks_and_the_validation_add_their_rates_and_errors(tmp_path, monk
         ]
         (series,) = store.series(connection, "bench on here", ["messages_per_s"])
         assert series.unit == "speed/halo" and series.values.ravel().tolist() == [100, 101]
+
+
+def test_archives_of_experiments_give_a_row_for_each_configuration(tmp_path) -> None:
+    """Two nodes, two sizes, two measurements each; the failed piece is left out."""
+    place = tmp_path / "hpl.zip"
+    rows = ["piece,size,state,why,host,gflops,note"]
+    rows += [f"{piece},{size},done,,{host},{gflops},fine" for piece, size, host, gflops in [
+        (1, 100, "n1", 10), (1, 100, "n1", 12), (2, 200, "n1", 20), (1, 100, "n2", 9),
+    ]]  # fmt: skip
+    rows.append("3,300,failed,out of memory,,,")
+    with zipfile.ZipFile(place, "w") as archive:
+        archive.writestr("info.yaml", "experiment: HPL\nstarted: '2024-03-01T12:00:00+00:00'\n")
+        archive.writestr("results.csv", "\n".join(rows) + "\n")
+        archive.writestr("pieces.csv", "size\n100\n200\n300\n")
+    found = readers.read(place, readers.Columns())
+    assert {(one.cluster, one.unit, one.factor, one.value) for one in found} == {
+        ("HPL", "n1/100", "gflops", 11.0),
+        ("HPL", "n1/200", "gflops", 20.0),
+        ("HPL", "n2/100", "gflops", 9.0),
+    }
+    assert {(one.node, logs.date_of(one.time)) for one in found} == {
+        ("n1", "2024-03-01"),
+        ("n2", "2024-03-01"),
+    }
+    assert "3 values" in hopcast("add", place, "--database", tmp_path / "r.sqlite")
+    with zipfile.ZipFile(place, "w") as archive:
+        archive.writestr("info.yaml", "experiment: HPL\n")
+    with pytest.raises(InputError, match=r"no results\.csv"):
+        readers.read(place, readers.Columns())
+    place.write_text("no zip")
+    with pytest.raises(InputError, match="zip"):
+        readers.read(place, readers.Columns())

@@ -101,7 +101,8 @@ def command() -> None:
 )
 @click.option("--at", metavar="DATE", help="Time of a results.json, or of calls without theirs.")
 def add_command(files, database, cluster, time, unit, job, factors, at) -> None:
-    """Add the rows of FILES, CSV or Parquet, or results.json of hopcast's validation.
+    """Add the rows of FILES: CSV, Parquet, archives of experiments (zip), results.json of hopcast's
+    validation.
 
     Calls of dgemm (m, n, k, duration) and monitoring (kind, value) are first put together by unit and job.
     Rows that are added again take the place of the older ones.

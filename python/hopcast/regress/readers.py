@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hopcast import tabular
 from hopcast.errors import InputError
-from hopcast.regress import aggregate
+from hopcast.regress import aggregate, archives
 from hopcast.regress.logs import time_of
 from hopcast.regress.store import Observation
 
@@ -36,10 +36,12 @@ class Columns:
 
 
 def read(place: Path, columns: Columns, at: float | None = None) -> list[Observation]:
-    """Observations of a table, or of a `results.json` of the validation; `at` is the time of what says
-    none."""
+    """Observations of a table, an experiment's archive, or a `results.json` of the validation; `at` is the
+    time of what says none."""
     if place.suffix == ".json":
         return list(_validation(place, at))
+    if place.suffix == ".zip":
+        return archives.read(place, columns.cluster, columns.factors, NODE)
     return list(_table(place, columns, at))
 
 
