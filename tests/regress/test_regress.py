@@ -76,6 +76,17 @@ def test_one_factor_is_students_test_of_a_prediction() -> None:
     assert chew.likelihood(known, chew.statistic(known, 5 + half)) == pytest.approx(0.05)
 
 
+def test_quantiles_and_tails_are_those_of_scipys_distribution() -> None:
+    for p, count in ((1, 9), (3, 20), (8, 400)):
+        known = chew.Reference(count, np.zeros(p), np.eye(p))
+        for confidence in (0.95, 0.9999):
+            border = stats.f.ppf(confidence, p, count - p)
+            assert chew.threshold(known, confidence) == pytest.approx(border, rel=1e-9)
+            assert chew.likelihood(known, 3 * border) == pytest.approx(
+                stats.f.sf(3 * border, p, count - p), rel=1e-9
+            )
+
+
 @pytest.mark.parametrize(("p", "r"), [(1, 1), (1, 5), (3, 1), (3, 4)])
 def test_false_alarms_are_as_many_as_the_confidence_says(p: int, r: int) -> None:
     """Correlated normal values, 4,000 tests at 95 %: binomial, five deviations."""
@@ -120,6 +131,16 @@ def test_a_change_in_the_log_begins_a_new_reference() -> None:
     assert [one.alarm for one in walk(series(values), Settings(), [other]).judgements[1]] == [
         one.alarm for one in plain.judgements[1]
     ]
+
+
+def test_judging_since_a_time_judges_as_in_the_whole() -> None:
+    values = np.random.default_rng(5).normal(10, 1, 30)
+    whole = walk(series(values), Settings())
+    for since, first in ((20 * DAY, 20), (None, 29)):
+        part = walk(series(values), Settings(), since=since)
+        for r in (1, 5):
+            expected = [(one.index, one.likelihood) for one in whole.judgements[r] if one.index >= first]
+            assert [(one.index, one.likelihood) for one in part.judgements[r]] == expected != []
 
 
 def test_outliers_are_set_aside() -> None:
@@ -355,11 +376,11 @@ def test_benchmarks_and_the_validation_add_their_rates_and_errors(tmp_path, monk
 def test_archives_of_experiments_give_a_row_for_each_configuration(tmp_path) -> None:
     """Two nodes, two sizes, two measurements each; the failed piece is left out."""
     place = tmp_path / "hpl.zip"
-    rows = ["piece,size,state,why,host,gflops,note"]
-    rows += [f"{piece},{size},done,,{host},{gflops},fine" for piece, size, host, gflops in [
+    rows = ["piece,size,state,why,host,repetition,gflops,note"]
+    rows += [f"{piece},{size},done,,{host},0,{gflops},fine" for piece, size, host, gflops in [
         (1, 100, "n1", 10), (1, 100, "n1", 12), (2, 200, "n1", 20), (1, 100, "n2", 9),
     ]]  # fmt: skip
-    rows.append("3,300,failed,out of memory,,,")
+    rows.append("3,300,failed,out of memory,,,,")
     with zipfile.ZipFile(place, "w") as archive:
         archive.writestr("info.yaml", "experiment: HPL\nstarted: '2024-03-01T12:00:00+00:00'\n")
         archive.writestr("results.csv", "\n".join(rows) + "\n")

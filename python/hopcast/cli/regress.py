@@ -137,8 +137,9 @@ def test_command(context, database, since, false_discoveries, exit_code, **optio
     from hopcast.report import units
     from hopcast.statistics.discoveries import expected_false
 
-    examined, settings = _examined(database, options)
-    findings = examine.judged(examined, None if since is None else logs.time_of(since, "--since"))
+    first = None if since is None else logs.time_of(since, "--since")
+    examined, settings = _examined(database, options, first)
+    findings = examine.judged(examined, first)
     found = examine.alarms(findings, false_discoveries)
     for finding in found:
         unit, name, day, r, change, likelihood, count = dashboard.row(finding)
@@ -186,7 +187,7 @@ def report_command(database, out, **options) -> None:
     click.echo(f"Dashboard  {first}, and {units.things(len(examined), 'page')} beside it")
 
 
-def _examined(database: Path, options: dict):
+def _examined(database: Path, options: dict, since: float | None = float("-inf")):
     from hopcast.regress import examine, logs, store
     from hopcast.regress.walk import Settings
 
@@ -202,5 +203,6 @@ def _examined(database: Path, options: dict):
             factors=options["factors"],
             changes=logs.changes(changes) if changes else (),
             outliers=logs.outliers(outliers) if outliers else (),
+            since=since,
         )
     return examined, settings

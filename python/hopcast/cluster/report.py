@@ -12,7 +12,7 @@ from scipy import stats
 
 from hopcast.cluster.draw import draw
 from hopcast.cluster.fit import Observations
-from hopcast.cluster.model import ClusterModel, Kind
+from hopcast.cluster.model import START_UP, ClusterModel, Kind
 from hopcast.report import sheet, units
 from hopcast.report.pictures.picture import Picture
 from hopcast.report.svg import Axis, Canvas, horizontal_axis, vertical_axis
@@ -49,10 +49,14 @@ def write(
     sheet.write(page, place)
 
 
+def _named(term: str) -> str:
+    return "start-up" if term == START_UP else term
+
+
 def _pair(model: ClusterModel, measured: np.ndarray, drawn: np.ndarray, one: int, other: int) -> Picture:
     """Two coefficients of each processor, measured and drawn, on the same axes, with the ellipses of the
     kinds."""
-    canvas = Canvas(WIDTH, HEIGHT, f"{model.terms[one]} and {model.terms[other]}")
+    canvas = Canvas(WIDTH, HEIGHT, f"{_named(model.terms[one])} and {_named(model.terms[other])}")
     ellipses = [_ellipse(kind, one, other) for kind in model.kinds]
     points = np.vstack([measured[:, [one, other]], drawn[:, [one, other]], *ellipses])
     low, high = points.min(axis=0), points.max(axis=0)
@@ -64,7 +68,9 @@ def _pair(model: ClusterModel, measured: np.ndarray, drawn: np.ndarray, one: int
         up = Axis(float(low[1]), float(high[1]), BOTTOM, TOP)
         horizontal_axis(canvas, across, BOTTOM, TOP, lambda ticks: _labels(ticks, scales[0]), about=5)
         vertical_axis(canvas, up, left, right, lambda ticks: _labels(ticks, scales[1]))
-        canvas.text((left + right) / 2, BOTTOM + 34, f"{model.terms[one]} [{scales[0][1]}]", anchor="middle")
+        canvas.text(
+            (left + right) / 2, BOTTOM + 34, f"{_named(model.terms[one])} [{scales[0][1]}]", anchor="middle"
+        )
         for x, y in values[:, [one, other]].tolist():
             canvas.add("circle", cx=across(x), cy=up(y), r=3.0, fill=f"var(--{colour})", fill_opacity=0.7)
         for ellipse in ellipses:
@@ -72,14 +78,17 @@ def _pair(model: ClusterModel, measured: np.ndarray, drawn: np.ndarray, one: int
             canvas.add("path", d=f"M{path}Z", class_="frame", stroke="var(--soft)")
     correlation = [float(np.corrcoef(values[:, one], values[:, other])[0, 1]) for values in (measured, drawn)]
     finding = (
-        f"{model.terms[other]} [{scales[1][1]}] over {model.terms[one]}: {len(measured)} measured "
+        f"{_named(model.terms[other])} [{scales[1][1]}] over {_named(model.terms[one])}: {len(measured)} "
+        "measured "
         "processors, left, and "
         f"{len(drawn)} drawn ones. Correlation {correlation[0]:+.2f} and {correlation[1]:+.2f}; ellipses "
         "hold "
         f"{100 * INSIDE:.0f} % of a kind."
     )
     legend = (("accent", "measured, mean of the days"), ("waiting", "drawn"))
-    return Picture(f"{model.terms[one]} and {model.terms[other]}", finding, canvas.svg(), legend)
+    return Picture(
+        f"{_named(model.terms[one])} and {_named(model.terms[other])}", finding, canvas.svg(), legend
+    )
 
 
 def _ellipse(kind: Kind, one: int, other: int) -> np.ndarray:
@@ -101,7 +110,7 @@ def _numbers(model: ClusterModel, kind: Kind) -> sheet.Table:
         mean = float(kind.mean[number])
         rows.append(
             (
-                term,
+                _named(term),
                 units.seconds(mean),
                 *(
                     units.percent(math.sqrt(matrix[number, number]) / abs(mean)) if mean else "–"

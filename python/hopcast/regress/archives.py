@@ -20,8 +20,8 @@ from hopcast.regress.logs import time_of
 from hopcast.regress.store import Observation
 
 INFO, RESULTS, PIECES = "info.yaml", "results.csv", "pieces.csv"
-OF_PIECES = ("piece", "state", "why")
-"""Columns about the pieces themselves."""
+OF_PIECES = ("piece", "state", "why", "repetition")
+"""Columns about pieces and their repetitions, which are no values."""
 
 
 def read(place: Path, cluster: str, factors: Sequence[str], nodes: Sequence[str]) -> list[Observation]:

@@ -24,7 +24,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from hopcast.errors import InputError
 
@@ -87,12 +87,12 @@ def statistic(known: Reference, mean: np.ndarray | float, r: int = 1) -> float:
 
 def threshold(known: Reference, confidence: float = CONFIDENCE) -> float:
     """Value of t from which on there is an alarm."""
-    return float(stats.f.ppf(confidence, known.size, known.count - known.size))
+    return float(special.fdtri(known.size, known.count - known.size, confidence))
 
 
 def likelihood(known: Reference, t: float) -> float:
     """Probability of a statistic of at least t where nothing has changed."""
-    return float(stats.f.sf(t, known.size, known.count - known.size))
+    return float(special.fdtrc(known.size, known.count - known.size, t))
 
 
 def region(known: Reference, r: int = 1, confidence: float = CONFIDENCE) -> float:

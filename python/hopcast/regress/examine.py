@@ -53,8 +53,12 @@ def examine(
     factors: Sequence[str] = (),
     changes: Sequence[Change] = (),
     outliers: Sequence[Outlier] = (),
+    since: float | None = float("-inf"),
 ) -> list[Examined]:
-    """Judges all series, or those of a cluster and of some factors; "a,b" are tested together."""
+    """Judges all series, or those of a cluster and of some factors; "a,b" are tested together.
+
+    since: time of the first observation that is judged; None: the newest of each series alone.
+    """
     known = store.factors(connection)
     clusters = list(dict.fromkeys(name for name, _ in known))
     if cluster is not None and cluster not in clusters:
@@ -68,7 +72,8 @@ def examine(
     for one in [cluster] if cluster is not None else clusters:
         for part in asked:
             walks = [
-                walk(series, settings, changes, outliers) for series in store.series(connection, one, part)
+                walk(series, settings, changes, outliers, since)
+                for series in store.series(connection, one, part)
             ]
             if walks:
                 found.append(Examined(one, part, tuple(walks)))

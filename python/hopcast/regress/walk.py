@@ -12,7 +12,7 @@ Source: Cornebize, thesis, 2021, chapter 9; github.com/Ezibenroc/cashew, non_reg
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,9 +99,13 @@ class Walk:
 
 
 def walk(
-    series: Series, settings: Settings, changes: Sequence[Change] = (), outliers: Sequence[Outlier] = ()
+    series: Series,
+    settings: Settings,
+    changes: Sequence[Change] = (),
+    outliers: Sequence[Outlier] = (),
+    since: float | None = float("-inf"),
 ) -> Walk:
-    """Judges all observations of a series."""
+    """Judges the observations of a series since a time; None: the newest one, and others of its time."""
     concerned = tuple(change for change in changes if change.is_about(series.cluster, series.node))
     marks = [outlier for outlier in outliers if outlier.is_about(series.cluster, series.node)]
     aside = np.array(
@@ -113,11 +117,15 @@ def walk(
     )
     starts = np.unique([change.time for change in concerned])
     phases = np.searchsorted(starts, series.times, side="right")
-    judged = {r: tuple(_judgements(series, settings, r, phases, aside)) for r in settings.windows}
+    if since is None:
+        since = float(series.times[~aside].max()) if not aside.all() else float("inf")
+    judged = {r: tuple(_judgements(series, settings, r, phases, aside, since)) for r in settings.windows}
     return Walk(series, aside, concerned, judged)
 
 
-def _judgements(series: Series, settings: Settings, r: int, phases: np.ndarray, aside: np.ndarray):
+def _judgements(
+    series: Series, settings: Settings, r: int, phases: np.ndarray, aside: np.ndarray, since: float
+) -> Iterator[Judgement]:
     by_phase: dict[int, list[int]] = {}
     earlier: list[int] = []
     for index in np.flatnonzero(~aside).tolist():
@@ -129,7 +137,7 @@ def _judgements(series: Series, settings: Settings, r: int, phases: np.ndarray, 
         mine = by_phase[phase]
         mine.append(index)
         start = len(mine) - r
-        if start < 0:
+        if start < 0 or series.times[index] < since:
             continue
         past = earlier if start < settings.keep and earlier else mine[:start]
         if len(past) < max(settings.least, series.values.shape[1] + 2):
