@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import rates
 
 HERE = Path(__file__).resolve().parents[1]
 SIZES, REPETITIONS = 1000, 50
@@ -66,6 +67,7 @@ def main() -> None:
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             print(f"fit of {SIZES:,} sizes x {REPETITIONS}, {option:10} {taken:6.2f} s of CPU", flush=True)
+            rates.record("calibrate_fit", option, cpu_s=taken)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import rates
+
 import hopcast
 from hopcast.live import library
 
@@ -138,17 +140,21 @@ def main() -> None:
         start_up = compiled("start_up", START_UP, Path(folder))
         turn_s = per_turn_s("hopper", ping_pong, 2, ROUNDS, ppn=1)
         print(f"ping-pong in C, loggp: {turn_s / 2 * 1e9:.0f} ns per message")
+        rates.record("live", "ping-pong, loggp", seconds=turn_s / 2)
         kernel = compiled("kernel", KERNEL, Path(folder))
         (Path(folder) / "modelled.toml").write_text(MODELLED)
         turn_s = per_turn_s(Path(folder) / "modelled.toml", kernel, 1, KERNEL_CALLS)
         print(f"kernel by model: {turn_s * 1e9:.0f} ns per call")
+        rates.record("live", "kernel by model", seconds=turn_s)
         packing = compiled("packing", PACKING, Path(folder))
         for block in BLOCKS_B:
             turn_s = per_turn_s("hopper", packing, 1, PACKS, block)
             print(f"packing, blocks of {block} B: {2**20 / turn_s / 1e9:.1f} GB/s")
+            rates.record("live", f"packing, blocks of {block} B", seconds=turn_s)
         start_s = run_s("hopper", start_up, RANKS)
         memory = hopcast.run("hopper", start_up, RANKS, model="loggp").summary["peak_rss_B"] / RANKS / 1024
         print(f"{RANKS} ranks in C, start to end: {start_s:.2f} s, {memory:.0f} KiB for each")
+        rates.record("live", f"{RANKS} ranks, start to end", seconds=start_s)
 
 
 if __name__ == "__main__":

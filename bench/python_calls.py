@@ -8,6 +8,8 @@ Prints rates; the goals are 300,000 calls/s on one core, and 100,000 ranks in un
 import resource
 import sys
 
+import rates
+
 import hopcast
 
 MODEL = "loggp"
@@ -72,6 +74,7 @@ def main():
             f"{program.__name__:>10}, {ranks:,} ranks: {calls / report.wall_s:>10,.0f} MPI calls/s  "
             f"({calls:,} calls in {report.wall_s:.2f} s, {report.messages:,} messages)"
         )
+        rates.record("python_calls", program.__name__, calls_per_s=calls / report.wall_s)
     ranks = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     before = peak_bytes()
     report = hopcast.run(PLATFORM, blocking, ranks=ranks, args=(3,), model=MODEL)

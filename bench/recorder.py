@@ -19,6 +19,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import rates
+
 CALLS = """
 #include <mpi.h>
 #include <stdio.h>
@@ -137,6 +139,7 @@ def main() -> None:
                 f"{call:<24} {alone:7.0f} ns alone, {recorded:7.0f} ns recorded: {each:.0f} ns a call, "
                 f"{more:.0f} ns counting"
             )
+            rates.record("recorder", call, recorded_ns=each, counting_ns=more)
         stencil = [*MPIEXEC, "-n", "1", str(compiled(folder, "stencil", STENCIL))]
         ((alone, recorded, counted),) = best(folder, stencil).values()
         seconds = f"{alone / 1e9:.4f} s alone, {recorded / 1e9:.4f} s recorded"

@@ -108,6 +108,7 @@ def add_command(files, database, cluster, time, unit, job, factors, at) -> None:
     Rows that are added again take the place of the older ones.
     """
     from hopcast.regress import logs, readers, store
+    from hopcast.report import units
 
     columns = readers.Columns(time, tuple(filter(None, unit.split(","))), job, tuple(factors), cluster)
     when = None if at is None else logs.time_of(at, "--at")
@@ -115,7 +116,7 @@ def add_command(files, database, cluster, time, unit, job, factors, at) -> None:
     with store.opened(database, new=True) as connection:
         for place, observations in read:
             new = store.add(connection, observations)
-            click.echo(f"{place.name}: {len(observations):,} values, {new:,} of them new")
+            click.echo(f"{place.name}: {units.things(len(observations), 'value')}, {new:,} of them new")
 
 
 @command.command(name="test", context_settings=SETTINGS)
