@@ -18,7 +18,7 @@ class Server:
 
     def __init__(self, data: Path, *flags: str) -> None:
         self.data = data
-        command = [*HOPCAST, "serve", "--port", "0", "--no-browser", "--data", str(data), *flags]
+        command = [*HOPCAST, "serve", "--no-browser", "--port", "0", "--data", str(data), *flags]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         printed = "".join(self.process.stdout.readline() for _ in range(3))

@@ -98,10 +98,10 @@ def test_a_run_is_watched_and_stopped(page: Any, server: Server) -> None:
     check(page)
     picture(page, "live")
     before = page.locator("progress").get_attribute("value")
-    page.wait_for_function(f"document.querySelector('progress').value > {before}")
+    page.locator(f"progress:not([value='{before}'])").wait_for()
     page.get_by_role("button", name="Stop").click()
     page.get_by_text("its report is about what had happened by then").wait_for(timeout=60_000)
-    page.frame_locator("iframe.report").get_by_text("A partial result").wait_for()
+    page.frame_locator("iframe.report").get_by_text("A partial result").first.wait_for()
 
 
 def test_runs_are_found_compared_named_shared_and_deleted(page: Any, server: Server, chromium: Any) -> None:

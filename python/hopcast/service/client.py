@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from hopcast.errors import InputError
 
@@ -48,6 +48,11 @@ class Client:
     def state(self, run: str) -> dict[str, Any]:
         """State of a run."""
         return self._json("GET", f"/runs/{run}")
+
+    def named(self, name: str) -> dict[str, Any] | None:
+        """The latest run of the user whose name begins so."""
+        found = self._json("GET", f"/runs?search={quote(name)}&limit=200")["runs"]
+        return next((run for run in found if run["name"].startswith(name)), None)
 
     def wait(self, run: str, every_s: float = 0.5) -> dict[str, Any]:
         """State of a run once it is over."""

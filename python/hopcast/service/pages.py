@@ -365,6 +365,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         seconds=lambda value: units.seconds(value, 3),
+        precisely=units.seconds,
         size=units.size,
         count=units.count,
         percent=units.percent,
