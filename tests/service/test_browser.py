@@ -174,6 +174,29 @@ def test_a_file_is_uploaded(page: Any, server: Server, tmp_path: Path) -> None:
     page.locator("iframe.report").wait_for(timeout=60_000)
 
 
+def test_a_platform_is_written(page: Any, server: Server) -> None:
+    from hopcast import core
+
+    text = core.platform_text("crossbar", (), False)
+    page.goto(f"{server.address}/new")
+    page.get_by_text("Write a platform file instead").click()
+    area = page.get_by_label("Platform file (TOML)")
+    area.fill("[link]\n")
+    page.get_by_role("button", name="bandwidth", exact=True).click()
+    assert area.input_value() == "[link]\nbandwidth = "
+    page.get_by_role("alert").filter(has_text="platform.toml:2").wait_for()
+    area.press_sequentially("'fast'")
+    page.get_by_role("alert").filter(has_text="'fast' is not a bandwidth").wait_for(timeout=60_000)
+    check(page)
+    area.fill(text)
+    page.get_by_alt_text("The network of this platform").wait_for(timeout=60_000)
+    assert page.get_by_alt_text("The network of this platform").evaluate("image => image.naturalWidth") > 0
+    check(page)
+    page.get_by_label("-n, ranks").fill("4")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.locator("iframe.report").wait_for(timeout=60_000)
+
+
 def test_by_keyboard_alone(page: Any, server: Server) -> None:
     def go_to(name: str) -> None:
         """Presses Tab until what is focused has this text or label."""

@@ -50,7 +50,7 @@ def test_each_pattern_has_its_parameters(browser: TestClient, pattern: str) -> N
         ({"option.stop_at": "3"}, "option.stop_at", "has no unit"),
         ({"argument.bytes": "q"}, "argument.bytes", "'q' is not a size"),
         ({"platform": "fatree"}, "platform", "unknown platform 'fatree'"),
-        ({"platform_text": "name = 'x'\nwrong"}, "platform", "line 2"),
+        ({"platform_text": "name = 1\nwrong"}, "platform", "platform.toml:2:"),
         ({"set": "link.bandwidth=q"}, "set", "'q' is not a bandwidth"),
         ({"option.placement": "/etc/passwd"}, "option.placement", "unknown placement"),
     ],
@@ -157,3 +157,32 @@ def test_runs_are_stopped_and_deleted_on_their_page(browser: TestClient, alice: 
     assert "what had happened by then" in browser.get(f"/runs/{run}").text
     assert browser.post(f"/runs/{run}/delete").status_code == 303
     assert browser.get(f"/runs/{run}").status_code == 404
+
+
+def test_a_platform_is_drawn_or_its_error_has_a_line(browser: TestClient) -> None:
+    text = core.platform_text("crossbar", (), False)
+
+    def answer(text: str) -> str:
+        page = browser.post("/new/platform", data={"platform_text": text})
+        assert page.status_code == 200
+        return html.unescape(page.text)
+
+    assert "data:image/svg+xml;base64," in answer(text)
+    bandwidth = next(line for line in text.splitlines() if line.startswith("bandwidth"))
+    number = text[: text.index(bandwidth)].count("\n") + 1
+    wrong = answer(text.replace(bandwidth, "bandwidth = 'fast'", 1))
+    assert f"platform.toml:{number}:" in wrong and "'fast' is not a bandwidth" in wrong
+    assert "platform.toml:2: " in answer("\nname = ")
+    assert "platform.toml:2:1: " in answer("name = 'x'\n= 3\n")
+    assert "is not among the uploaded files" in answer("[hosts]\nmap = '/etc/passwd'\n")
+    assert answer(" ").strip() == ""
+    assert "<script" not in answer(text.replace("name = ", "name = '<script>alert(1)</script>' #", 1))
+
+
+def test_the_editor_knows_each_section(browser: TestClient) -> None:
+    sections = browser.get("/new/keys").json()
+    assert {"bandwidth", "latency"} <= set(sections["link"])
+    assert {"kind", "file"} <= set(sections["topology"])
+    assert "table" in sections["compute.kernels"] and "name" in sections[""]
+    assert "crossbar" in sections["topology"]["kind"] and "modes" in sections["mpi.functions"]
+    assert all(meaning for keys in sections.values() for meaning in keys.values())

@@ -31,7 +31,23 @@ def default_data() -> Path:
     show_default=True,
     help="Runs that go on at the same time.",
 )
-def command(port: int, no_browser: bool, data: Path | None, workers: int) -> None:
+@click.option(
+    "--keep-days", type=click.FloatRange(min=0), metavar="N", help="Delete runs N days after they end."
+)
+@click.option(
+    "--keep-gib",
+    type=click.FloatRange(min=0),
+    metavar="N",
+    help="Delete the oldest runs above N GiB in all.",
+)
+def command(
+    port: int,
+    no_browser: bool,
+    data: Path | None,
+    workers: int,
+    keep_days: float | None,
+    keep_gib: float | None,
+) -> None:
     """Submit, watch, read, compare and share runs in a browser.
 
     Listens on this machine alone. Prints an address with a token that counts once, and opens it.
@@ -42,4 +58,10 @@ def command(port: int, no_browser: bool, data: Path | None, workers: int) -> Non
     from hopcast.service.server import serve
     from hopcast.service.settings import Settings
 
-    serve(Settings((data or default_data()).absolute(), workers), port, browser=not no_browser)
+    settings = Settings(
+        (data or default_data()).absolute(),
+        workers,
+        keep_s=None if keep_days is None else keep_days * 24 * 3600,
+        keep_B=None if keep_gib is None else int(keep_gib * 2**30),
+    )
+    serve(settings, port, browser=not no_browser)

@@ -190,10 +190,19 @@ def _files_of_text(field: str, name: str, text: str, files: Mapping[str, Path]) 
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Refused(field, f"{name}: {error}") from error
+        raise Refused(field, _with_line(name, text, str(error))) from error
     except RecursionError:
         raise Refused(field, f"{name}: it is nested too deeply") from None
     yield from _files_of(field, content, files)
+
+
+def _with_line(name: str, text: str, error: str) -> str:
+    """An error of the TOML reader with its place before it, as hopcast's own errors have it."""
+    place = re.search(r" \(at line (\d+), column (\d+)\)$", error)
+    if place is not None:
+        return f"{name}:{place[1]}:{place[2]}: {error[: place.start()]}"
+    last = text.rstrip("\n").count("\n") + 1
+    return f"{name}:{last}: {error}"
 
 
 def _files_of(field: str, content: Any, files: Mapping[str, Path]) -> Iterator[str]:

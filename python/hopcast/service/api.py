@@ -131,7 +131,7 @@ def change(body: Changes, run: Own, service: Services) -> RunState:
     """Changes name, notes, or who may read."""
     values = body.model_dump(exclude_none=True)
     if values:
-        service.store.change(run.id, **values)
+        service.store.rename(run.id, **values)
     for name, value in values.items():
         setattr(run, name, value)
     return RunState.of(run, service)

@@ -17,6 +17,7 @@ from hopcast.service import api, pages
 from hopcast.service.access import SafeHeaders, SameSite, SizeLimit
 from hopcast.service.admission import Refused
 from hopcast.service.pool import Pool
+from hopcast.service.retention import Janitor
 from hopcast.service.settings import Settings
 from hopcast.service.state import Service
 from hopcast.service.store import Store
@@ -35,8 +36,11 @@ def application(service: Service) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def alive(_app: FastAPI) -> AsyncIterator[None]:
+        janitor = Janitor(service)
         service.pool.start()
+        janitor.start()
         yield
+        janitor.close()
         service.pool.close()
         service.store.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import shlex
 import time
 from functools import cache
@@ -9,7 +10,7 @@ from importlib.resources import files
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, StreamingResponse
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, StreamingResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
@@ -17,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from hopcast import __version__, core
 from hopcast.report import units
 from hopcast.request import RunRequest
-from hopcast.service import access, admission, form, live, process, submission
+from hopcast.service import access, admission, editor, form, live, process, submission
 from hopcast.service.access import Own, Readable, Services, Signed, Visitor
 from hopcast.service.admission import Refused
 from hopcast.service.schema import Run, State, User
@@ -72,6 +73,26 @@ def new(user: Signed, service: Services, like: Annotated[str, Query(max_length=4
 def parameters(user: Signed, pattern: Annotated[str, Query(max_length=100)]) -> Response:
     """Fields of the parameters of a pattern."""
     return HTMLResponse(_render("fields.html", fields=form.parameters(pattern, {}), error=None))
+
+
+@router.post("/new/platform")
+def platform(
+    user: Signed, service: Services, platform_text: Annotated[str, Form(max_length=1 << 20)] = ""
+) -> Response:
+    """The error of a platform file that is being written, or the picture of its network."""
+    picture, error = None, None
+    if platform_text.strip():
+        try:
+            picture = base64.b64encode(service.pool.draw(platform_text, {}).encode()).decode()
+        except Refused as refused:
+            error = str(refused)
+    return HTMLResponse(_render("platform.html", picture=picture, error=error))
+
+
+@router.get("/new/keys")
+def keys(user: Signed) -> Response:
+    """Sections and keys of platform files, for the editor."""
+    return JSONResponse(editor.sections())
 
 
 @router.post("/new/check")
@@ -214,7 +235,7 @@ def edit(
     shared: Annotated[str, Form(max_length=5)] = "",
 ) -> Response:
     """Changes name, notes, and who may read."""
-    service.store.change(run.id, name=name, notes=notes, shared=bool(shared))
+    service.store.rename(run.id, name=name, notes=notes, shared=bool(shared))
     return RedirectResponse(f"/runs/{run.id}", 303)
 
 

@@ -25,6 +25,7 @@ from hopcast.service.store import Store, secret
 _LOOK_EVERY_S = 0.05
 _IDLE_S = 1.0
 _ESTIMATE_S = 20
+_DRAWING_S = 10
 _ESTIMATES = 2
 """Estimates that are made at the same time."""
 
@@ -205,8 +206,22 @@ class Pool:
         if state is not State.QUEUED:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def draw(self, text: str, files: dict[str, Path]) -> str:
+        """Picture, as SVG, of the network of a platform file. Raises `Refused`, which names the line."""
+        nothing = {"kind": "pattern", "name": "barrier"}
+        admitted = admission.admit(
+            {"platform": {"toml": text}, "workload": nothing, "ranks": 1}, files, self._settings.limits
+        )
+        return self._probed(admitted, files, "draw", _DRAWING_S)["picture"]
+
     def estimate(self, admitted: admission.Admitted, files: dict[str, Path]) -> dict[str, Any]:
         """Estimate of a run, see `answers.Estimate`. Raises `Refused` where it cannot run."""
+        return self._probed(admitted, files, "estimate", _ESTIMATE_S)["estimate"]
+
+    def _probed(
+        self, admitted: admission.Admitted, files: dict[str, Path], mode: str, limit_s: int
+    ) -> dict[str, Any]:
+        """What a short process of this mode says. Raises `Refused` with its error."""
         with self._estimates:
             folder = self._settings.data / "estimates" / secret()
             inputs = folder / "inputs"
@@ -214,18 +229,20 @@ class Pool:
             attempt.mkdir(parents=True)
             try:
                 lay_out(inputs, admitted, files)
-                ended = self._estimated(admitted, attempt, inputs)
+                ended = self._answered(admitted, attempt, inputs, mode, limit_s)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
         if "error" in ended:
             raise admission.Refused(admission.field_of(ended["error"], admitted.request), ended["error"])
-        return ended["estimate"]
+        return ended
 
-    def _estimated(self, admitted: admission.Admitted, folder: Path, inputs: Path) -> dict[str, Any]:
+    def _answered(
+        self, admitted: admission.Admitted, folder: Path, inputs: Path, mode: str, limit_s: int
+    ) -> dict[str, Any]:
         fields, command = admitted.request.fields(), admitted.request.command
-        started = self._begin(folder, inputs, fields, command, _ESTIMATE_S, "estimate")
+        started = self._begin(folder, inputs, fields, command, limit_s, mode)
         try:
-            started.wait(_ESTIMATE_S)
+            started.wait(limit_s)
         except subprocess.TimeoutExpired:
             pass
         finally:
@@ -236,8 +253,10 @@ class Pool:
             return ended
         if _limit_met(folder, started.returncode) == "memory":
             return {"error": _reason("memory", 0, self._settings)}
+        if mode == "draw":
+            return {"error": f"{admission.PLATFORM_FILE}: takes more than {limit_s} s to be drawn"}
         unknown = {"hosts": None, "ranks": None, "memory_B": None, "seconds": None, "is_whole": False}
-        return {"estimate": unknown | {"warnings": [f"its set-up alone takes more than {_ESTIMATE_S} s"]}}
+        return {"estimate": unknown | {"warnings": [f"its set-up alone takes more than {limit_s} s"]}}
 
 
 def inputs_of(settings: Settings, run_id: str) -> Path:

@@ -26,6 +26,7 @@ PROGRESS, ENDED, REPORT = "progress.json", "ended.json", "report"
 """Names in the folder of an attempt: how far it is, how it ended, and its report."""
 
 _PROGRESS_EVERY_S = 0.2
+_PICTURE_B = 4 << 20
 _PROBE_S = 1.0
 """Time for which a run goes on to say how long all of it takes [s]."""
 
@@ -67,6 +68,8 @@ def _do(task: dict[str, Any], folder: Path, inputs: Path) -> dict[str, Any]:
     request = replace(request, directory=str(inputs), command=tuple(task["command"]))
     if task["mode"] == "estimate":
         return _estimate(request)
+    if task["mode"] == "draw":
+        return _drawn(request)
     return _run(request, folder)
 
 
@@ -121,6 +124,18 @@ def outcome(summary: dict[str, Any]) -> dict[str, Any]:
         "failure": failure and failure["text"].partition("\n")[0][:500],
         "limit": (summary.get("limit") or {}).get("why"),
     }
+
+
+def _drawn(request: RunRequest) -> dict[str, Any]:
+    """Picture of the network of a platform, after its check."""
+    from hopcast import core
+
+    platform = str(request.platform)
+    core.platform_text(platform, (), True)
+    picture = core.topology_picture(platform, ())
+    if len(picture) > _PICTURE_B:
+        raise InputError(f"{platform}: is right, but too large to be drawn here")
+    return {"picture": picture}
 
 
 def _estimate(request: RunRequest) -> dict[str, Any]:

@@ -77,6 +77,8 @@ class Run(Base):
     workload: Mapped[str] = mapped_column(String(500))
     name: Mapped[str] = mapped_column(String(200), default="")
     notes: Mapped[str] = mapped_column(Text, default="")
+    words: Mapped[str] = mapped_column(Text, default="")
+    """Name, notes, platform and workload in small letters, in which searches look."""
     shared: Mapped[bool] = mapped_column(default=False)
     stop_asked: Mapped[bool] = mapped_column(default=False)
     attempts: Mapped[int] = mapped_column(default=0)
@@ -95,6 +97,11 @@ class Run(Base):
     def is_over(self) -> bool:
         """True if nothing more happens to the run."""
         return State(self.state).is_over
+
+    def note_words(self) -> None:
+        """Renews the words in which searches look."""
+        texts = (self.name or "", self.notes or "", self.platform, self.workload)
+        self.words = "\n".join(texts).lower()
 
     __table_args__ = (
         Index("runs_of_owner", "owner_id", "created_at"),

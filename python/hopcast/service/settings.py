@@ -43,6 +43,10 @@ class Settings:
     workers: int = 2
     """Runs that go on at the same time."""
     limits: Limits = field(default_factory=Limits)
+    keep_s: float | None = None
+    """Age at which a run that is over is deleted [s]; never if None."""
+    keep_B: int | None = None
+    """Bytes that all runs that are over may have; the oldest are deleted. Any number if None."""
     hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
     """Names under which a browser may address the service; others are refused, against DNS rebinding."""
     cookie: str = "hopcast"

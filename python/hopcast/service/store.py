@@ -138,8 +138,18 @@ class Store:
 
     def add_run(self, run: Run) -> None:
         """Puts a run into the queue."""
+        run.note_words()
         with self._begin() as session:
             session.add(run)
+
+    def rename(self, run_id: str, **values: str | bool) -> None:
+        """Changes name, notes, or who may read."""
+        with self._begin() as session:
+            run = session.get(Run, run_id, with_for_update=True)
+            if run is not None:
+                for field, value in values.items():
+                    setattr(run, field, value)
+                run.note_words()
 
     def run(self, run_id: str) -> Run | None:
         """A run, whoever owns it."""
@@ -170,9 +180,8 @@ class Store:
         where: list[ColumnElement[bool]] = [Run.owner_id == owner.id]
         if state is not None:
             where.append(Run.state == state)
-        for word in search.split()[:8]:
-            columns = (Run.name, Run.notes, Run.platform, Run.workload)
-            where.append(or_(*(column.icontains(word, autoescape=True) for column in columns)))
+        for word in search.lower().split()[:8]:
+            where.append(Run.words.contains(word, autoescape=True))
         with self._begin() as session:
             count = session.scalar(select(func.count()).select_from(Run).where(*where)) or 0
             page = select(Run).where(*where).order_by(Run.created_at.desc(), Run.id).limit(limit)

@@ -97,3 +97,42 @@ document.addEventListener("htmx:afterSwap", (event) => {
 document.addEventListener("htmx:sseClose", (event) => {
   if (event.target.closest("[data-reload-when-over]")) window.location.reload();
 });
+
+// The editor of platform files offers the keys of the section in which the cursor is, and the sections.
+let sections = null;
+
+function sectionAt(text, place) {
+  const heads = [...text.slice(0, place).matchAll(/^\s*\[\[?\s*([\w.]+)\s*\]\]?/gm)];
+  return heads.length ? heads[heads.length - 1][1] : "";
+}
+
+function insert(area, text) {
+  const begin = area.value.lastIndexOf("\n", area.selectionStart - 1) + 1;
+  const typed = area.value.slice(begin, area.selectionStart);
+  const from = /^\s*[\w.[]*$/.test(typed) ? begin : area.selectionStart;
+  area.setRangeText(text, from, area.selectionStart, "end");
+  area.focus();
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+async function offerKeys(area) {
+  const keys = document.getElementById("keys");
+  sections = sections || (await (await fetch(keys.dataset.keys)).json());
+  const section = sectionAt(area.value, area.selectionStart);
+  const begin = area.value.lastIndexOf("\n", area.selectionStart - 1) + 1;
+  const typed = area.value.slice(begin, area.selectionStart).trim().replace(/^\[+/, "");
+  const own = Object.entries(sections[section] || {}).map(([key, meaning]) => [key, `${key} = `, meaning]);
+  const others = Object.keys(sections).filter(Boolean).map((name) => [`[${name}]`, `[${name}]\n`, "a section"]);
+  const offered = [...own, ...others].filter(([name]) => name.replace("[", "").startsWith(typed));
+  keys.replaceChildren(...offered.slice(0, 40).map(([name, text, meaning]) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: name, title: meaning });
+    button.addEventListener("click", () => insert(area, text));
+    return button;
+  }));
+}
+
+for (const kind of ["input", "keyup", "click", "focusin"]) {
+  document.addEventListener(kind, (event) => {
+    if (event.target.id === "platform_text") offerKeys(event.target);
+  });
+}

@@ -1,0 +1,85 @@
+"""Retention: runs are deleted by age and by size, and what nobody needs any more."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from hopcast.service import submission
+from hopcast.service.schema import Run
+from hopcast.service.state import Service
+
+_EVERY_S = 600.0
+_UPLOADS_S = 7 * 24 * 3600.0
+"""Life of an upload [s]; runs that read it keep their own link to its file."""
+_LEFT_OVER_S = 3600.0
+"""Age at which a folder without a run, an archive or an estimate is of a server that was killed [s]."""
+
+
+class Janitor:
+    """Cleans up at the start of a service, and every ten minutes."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="janitor", daemon=True)
+
+    def start(self) -> None:
+        """Begins to clean up."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Waits until it has stopped."""
+        self._closing.set()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while True:
+            clean(self._service)
+            if self._closing.wait(_EVERY_S):
+                return
+
+
+def clean(service: Service) -> None:
+    """Deletes runs that are too old, the oldest until the rest has room, and what is left over."""
+    settings, now_s = service.settings, time.time()
+    over = list(service.store.over())
+    if settings.keep_s is not None:
+        old = [run for run in over if submission.age_s(run) > settings.keep_s]
+        _delete(service, old)
+        over = over[len(old) :]
+    if settings.keep_B is not None:
+        total_B, first = sum(run.size_B for run in over), 0
+        while total_B > settings.keep_B and first < len(over):
+            total_B -= over[first].size_B
+            first += 1
+        _delete(service, over[:first])
+    for upload in service.store.uploads_before(now_s - _UPLOADS_S):
+        submission.forget_upload(service, upload.id)
+    for folder in ("runs", "archives", "estimates"):
+        for path in (settings.data / folder).glob("*"):
+            is_known = folder == "runs" and service.store.run(path.name) is not None
+            if not is_known and _changed_s(path) < now_s - _LEFT_OVER_S:
+                _remove(path)
+
+
+def _delete(service: Service, runs: Iterable[Run]) -> None:
+    for run in runs:
+        submission.delete(service, run)
+
+
+def _changed_s(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return time.time()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
