@@ -107,7 +107,7 @@ def load(data: Path, users: int, runs: int, kills: int) -> None:
         time.sleep(1)
         for run in store.in_state(State.FINISHED):
             finished.setdefault(run.id, run.outcome["outcome_hash"])
-        # Spread over the whole, so that hardly any run is killed three times, after which it would be given up.
+        # Spread over the whole, so that hardly any run is killed three times, and given up.
         if sum(killed.values()) < kills * len(finished) / runs:
             if random.random() < 0.2:
                 watched.kill()

@@ -7,18 +7,22 @@ import gzip
 import io
 import lzma
 import os
+import socket
 import tarfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 from conftest import HOST, User, request, user_of
 from fastapi.testclient import TestClient
+from servers import Server
 
 import hopcast
+from hopcast import core
+from hopcast.errors import InputError
 from hopcast.service import confinement
 from hopcast.service.settings import Limits, Settings
 from hopcast.service.state import Service
@@ -205,6 +209,32 @@ def test_uploads_have_limits(settings: Settings, served: Start) -> None:
         assert answer.status_code in (409, 422)
 
 
+def test_a_file_cannot_change_after_its_check(server: Server) -> None:
+    """A slow piece is on its way while the file is complete: it must not be submitted, nor be sent twice."""
+    text = core.platform_text("crossbar", (), False).encode()
+    upload = server.client._json("POST", "/uploads", {"name": "p.toml", "size_B": len(text)})["id"]
+    address = urlsplit(server.address)
+    with socket.create_connection((address.hostname, address.port)) as slow:
+        head = [
+            f"PATCH /api/v1/uploads/{upload} HTTP/1.1",
+            "Host: localhost",
+            f"Authorization: Bearer {server.token}",
+            "Upload-Offset: 0",
+            f"Content-Length: {len(text)}",
+        ]
+        slow.sendall("\r\n".join([*head, "", ""]).encode() + text[:10])
+        time.sleep(1)
+        again = server.client._asked("PATCH", f"/uploads/{upload}", text, {"Upload-Offset": "0"})
+        with pytest.raises(InputError, match="at this moment"), again:
+            pass
+        body = {"request": request(4, platform="p.toml"), "files": {"p.toml": upload}}
+        with pytest.raises(InputError, match="have come so far"):
+            server.client._json("POST", "/runs", body)
+        slow.sendall(text[10:])
+        assert slow.recv(20).startswith(b"HTTP/1.1 200")
+    assert server.client.wait(server.client._json("POST", "/runs", body)["id"])["state"] == "finished"
+
+
 @pytest.mark.parametrize("text", SQL)
 def test_sql_in_every_field_is_text(text: str, alice: User, bob: User, browser: TestClient) -> None:
     mine = alice.submit(request(4), name="mine")
@@ -243,8 +273,6 @@ def test_no_route_serves_other_files(path: str, browser: TestClient) -> None:
 
 def test_damaged_platform_files_of_the_corpus(alice: User) -> None:
     """A preset with parts taken out or doubled: an error in words, and never the server's own."""
-    from hopcast import core
-
     text = core.platform_text("crossbar", (), False)
     for step in range(0, len(text), max(1, len(text) // 40)):
         for damaged in (

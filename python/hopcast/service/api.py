@@ -67,19 +67,13 @@ async def continue_upload(
     upload = await run_in_threadpool(_upload, service, user, upload_id)
     if upload_offset != upload.received_B:
         raise HTTPException(409, f"{upload.received_B} bytes have come; go on there")
-    file = service.settings.upload_file(upload.id)
-    with open(file, "r+b") as out:
-        out.truncate(upload_offset)
-        out.seek(upload_offset)
-        try:
-            async for piece in request.stream():
-                if out.tell() + len(piece) > upload.size_B:
-                    raise HTTPException(413, f"the file was announced with {upload.size_B} bytes")
-                await run_in_threadpool(out.write, piece)
-        finally:
-            out.flush()
-            upload.received_B = min(out.tell(), upload.size_B)
-            service.store.received(upload.id, upload.received_B)
+    if upload.id in service.receiving:
+        raise HTTPException(409, "another piece of this file comes at this moment")
+    service.receiving.add(upload.id)
+    try:
+        await _append(service, upload, request)
+    finally:
+        service.receiving.discard(upload.id)
     return _state_of(upload)
 
 
@@ -177,6 +171,22 @@ def fetch(run: Readable, service: Services, after: BackgroundTasks) -> Response:
     return FileResponse(
         file, media_type="application/zip", filename=f"hopcast-{run.id}.zip", background=after
     )
+
+
+async def _append(service: Service, upload: Upload, request: Request) -> None:
+    """Appends the body of a request to a file."""
+    with open(service.settings.upload_file(upload.id), "r+b") as out:
+        out.truncate(upload.received_B)
+        out.seek(upload.received_B)
+        try:
+            async for piece in request.stream():
+                if out.tell() + len(piece) > upload.size_B:
+                    raise HTTPException(413, f"the file was announced with {upload.size_B} bytes")
+                await run_in_threadpool(out.write, piece)
+        finally:
+            out.flush()
+            upload.received_B = min(out.tell(), upload.size_B)
+            service.store.received(upload.id, upload.received_B)
 
 
 def _upload(service: Service, user: User, upload_id: str) -> Upload:

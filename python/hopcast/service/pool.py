@@ -221,7 +221,7 @@ class Pool:
     def _probed(
         self, admitted: admission.Admitted, files: dict[str, Path], mode: str, limit_s: int
     ) -> dict[str, Any]:
-        """What a short process of this mode says. Raises `Refused` with its error."""
+        """Answer of a short process of this mode. Raises `Refused` with its error."""
         with self._estimates:
             folder = self._settings.data / "estimates" / secret()
             inputs = folder / "inputs"

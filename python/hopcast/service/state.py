@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from fastapi import Request
@@ -19,6 +19,8 @@ class Service:
     settings: Settings
     store: Store
     pool: Pool
+    receiving: set[str] = field(default_factory=set)
+    """Uploads of which a piece comes at this moment."""
 
 
 def service_of(request: Request) -> Service:

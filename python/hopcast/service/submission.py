@@ -28,7 +28,8 @@ def admitted(
         upload = service.store.upload(user, upload_id)
         if upload is None:
             raise Refused("files", f"{name}: there is no upload {upload_id!r}")
-        if upload.received_B < upload.size_B:
+        # A piece that still comes could change a file after its check.
+        if upload.received_B < upload.size_B or upload.id in service.receiving:
             raise Refused(
                 "files", f"{name}: {upload.received_B:,} of {upload.size_B:,} bytes have come so far"
             )
