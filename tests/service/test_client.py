@@ -175,3 +175,34 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "find_spec", lambda name: None if name == "uvicorn" else object())
     with pytest.raises(InputError, match=r"uvicorn.*pip install 'hopcast\[serve\]'"):
         service.check_installed()
+
+
+def test_a_run_of_the_command_line_has_a_live_page(tmp_path: Path) -> None:
+    words = [
+        "fat-tree",
+        "-n",
+        "64",
+        "halo3d",
+        "--iterations",
+        "4000",
+        "--live",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    run = subprocess.Popen([*HOPCAST, "run", *words, "--quiet"], stderr=subprocess.PIPE, text=True)
+    assert run.stderr is not None
+    address = run.stderr.readline().split()[-1]
+    page = urllib.request.urlopen(address).read().decode()
+    assert "halo3d --iterations 4000" in page and 'sse-connect="events"' in page
+    for other in (address.rpartition("/")[0][:-3] + "/", address.rpartition("/")[0].rpartition("/")[0] + "/"):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(other)
+    foreign = urllib.request.Request(address, headers={"Host": "evil.example"})
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        urllib.request.urlopen(foreign)
+    text = urllib.request.urlopen(f"{address}events").read().decode()  # until the run is over
+    assert "% done" in text and "Communication matrix over time, so far" in text
+    assert text.endswith("event: over\ndata: over\n\n") and str(tmp_path / "out") in text
+    assert run.wait(30) == 0 and (tmp_path / "out" / "report.html").is_file()
+    without = subprocess.run([*HOPCAST, "run", *words[:-2], "--quiet"], capture_output=True, text=True)
+    assert without.returncode == 2 and "--out DIR" in without.stderr

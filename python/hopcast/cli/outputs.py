@@ -14,8 +14,10 @@ from hopcast.cli import exits
 from hopcast.signals import without_end
 
 if TYPE_CHECKING:
+    from hopcast.core_run import Progress
     from hopcast.outcome import Report
     from hopcast.processes import Peers
+    from hopcast.progress import ProgressLine
     from hopcast.request import RunRequest
 
 
@@ -35,9 +37,17 @@ def flags(command: Callable) -> Callable:
 
 
 def simulate(
-    request: RunRequest, peers: Peers | None, out: Path | None, as_json: bool, quiet: bool
+    request: RunRequest,
+    peers: Peers | None,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+    watcher: Progress | None = None,
 ) -> Report | None:
-    """Runs a request with progress on standard error; None in a process that does not report."""
+    """Runs a request with progress on standard error; None in a process that does not report.
+
+    watcher: is told of the progress, too.
+    """
     from hopcast.api import simulate
     from hopcast.progress import ProgressLine
     from hopcast.report import simulator
@@ -54,7 +64,7 @@ def simulate(
     try:
         with printed:
             parts = Parts.of(request, out, peers.rank if peers else 0)
-            report = simulate(request, progress, peers, parts)
+            report = simulate(request, _both(progress, watcher), peers, parts)
             if report is not None:
                 simulator.add_start(report.summary, start_s, memory_B)
             if report is not None and request.options.get("what_if") and peers is None:
@@ -64,6 +74,18 @@ def simulate(
     finally:
         progress.close()
     return report
+
+
+def _both(progress: ProgressLine, watcher: Progress | None) -> Progress:
+    """Tells the line of progress, and whoever else watches."""
+    if watcher is None:
+        return progress
+
+    def both(simulated_s: float, events: int, share: float | None) -> None:
+        progress(simulated_s, events, share)
+        watcher(simulated_s, events, share)
+
+    return both
 
 
 def finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int:

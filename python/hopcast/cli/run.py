@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +17,10 @@ from hopcast.report.parts import KEPT
 from hopcast.signals import leave_it_to_the_first
 
 if TYPE_CHECKING:
+    from hopcast.core_run import Progress
     from hopcast.processes import Peers
     from hopcast.request import RunRequest
+    from hopcast.service.own_run import LivePage
 
 
 @click.command(cls=arguments.RunCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,6 +40,11 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the request of this run into a file, and run nothing.",
 )
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Show progress and pictures in a browser while the run goes on; keeps messages and matrices.",
+)
 def command(
     platform: str | None,
     workload: str | None,
@@ -43,6 +53,7 @@ def command(
     quiet: bool,
     request_file: str | None,
     save_request: str | None,
+    live: bool,
     **flags,
 ) -> int:
     """Predict how long WORKLOAD takes on PLATFORM.
@@ -58,25 +69,59 @@ def command(
     try:
         request = request_of(platform, workload, args, flags, request_file)
         out = request.options.get("out") and Path(request.directory or ".") / request.options["out"]
+        if live:
+            request = _kept_for_pictures(request, peers)
         _check_kept(request, as_json, quiet)
         if save_request is not None:
             if peers is None or peers.rank == 0:
                 request.save(save_request)
             return exits.DONE
-        with request.inside():
-            return _run(request, peers, out and out.absolute(), as_json, quiet)
+        with request.inside(), _shown(request, out) if live and out else nullcontext() as watcher:
+            return _run(request, peers, out and out.absolute(), as_json, quiet, watcher)
     except InputError as error:
         if peers is not None:
             peers.tell(error)
         raise
 
 
-def _run(request: RunRequest, peers: Peers | None, out: Path | None, as_json: bool, quiet: bool) -> int:
-    report = outputs.simulate(request, peers, out, as_json, quiet)
+def _run(
+    request: RunRequest,
+    peers: Peers | None,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+    watcher: Progress | None,
+) -> int:
+    report = outputs.simulate(request, peers, out, as_json, quiet, watcher)
     if report is None:
         leave_it_to_the_first()
         return exits.DONE
     return outputs.finish(report, out, as_json, quiet)
+
+
+_LIVE_ROWS = 20_000
+"""Rows of messages and matrices that are kept for the pictures of a live page."""
+
+
+def _kept_for_pictures(request: RunRequest, peers: Peers | None) -> RunRequest:
+    """The request with the tables that a live page draws."""
+    from hopcast import service
+
+    service.check_installed()
+    if peers is not None:
+        raise InputError("--live: it shows a run of one process; start it without mpiexec")
+    if "out" not in request.options:
+        raise InputError("--live shows rows that a run writes with its report, whose place is --out DIR")
+    return request.changed(**{name: _LIVE_ROWS for name in KEPT if not request.options.get(name)})
+
+
+def _shown(request: RunRequest, out: Path) -> LivePage:
+    """The live page of a run, which opens in a browser where there is a screen for one."""
+    from hopcast.service.own_run import LivePage
+
+    browser = sys.stderr.isatty()
+    title = shlex.join(request.command[1:]) or "run"
+    return LivePage(out.absolute(), title, request.options.get("ranks"), browser)
 
 
 def _check_kept(request: RunRequest, as_json: bool, quiet: bool) -> None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.concurrency import run_in_threadpool
 
 from hopcast.report import parts
-from hopcast.service import process
-from hopcast.service.schema import Run, State
+from hopcast.service.schema import Run
 from hopcast.service.state import Service
 
 if TYPE_CHECKING:
@@ -22,18 +21,21 @@ _QUIET = 20
 """Looks without news after which a comment is sent, so that a connection that is gone is noticed."""
 
 
-def pictures(service: Service, run: Run) -> list:
-    """Pictures of the rows that a run has written so far; none where it keeps no rows."""
+def pictures(report: Path, ranks: int | None) -> list:
+    """Pictures of the rows that a run has written so far; none where it keeps no rows.
+
+    report: folder into which the run will write its report.
+    ranks: number of its ranks, if that is known.
+    """
     from hopcast.live_tables import rows
     from hopcast.report.pictures import matrix_over_time, messages_over_time
     from hopcast.report.store import Result
 
-    folder = service.pool.attempt(run) / process.REPORT
-    if run.state != State.RUNNING.value or not (folder / parts.FOLDER).is_dir():
+    if not (report / parts.FOLDER).is_dir():
         return []
-    tables = rows(folder)
-    ranks = tables.get("matrix_periods")
-    result = Result({"ranks": _ranks(run, ranks), "kept_messages": _kept(tables.get("messages"))}, tables)
+    tables = rows(report)
+    ranks = ranks or _ranks(tables.get("matrix_periods"))
+    result = Result({"ranks": ranks, "kept_messages": _kept(tables.get("messages"))}, tables)
     drawn = [picture.draw(result) for picture in (messages_over_time, matrix_over_time)]
     return [picture for picture in drawn if picture is not None]
 
@@ -46,19 +48,13 @@ def _kept(messages: pyarrow.Table | None) -> dict | None:
     return {"messages": round(messages.num_rows / share), "kept": messages.num_rows, "share": share}
 
 
-def _ranks(run: Run, matrix: pyarrow.Table | None) -> int:
-    """Number of ranks: that of the request, or for a trace the highest that has sent or received."""
-    known = run.request.get("ranks")
-    if known is not None or matrix is None:
-        return int(known or 1)
+def _ranks(matrix: pyarrow.Table | None) -> int:
+    """Number of ranks of a trace: up to the highest that has sent or received."""
+    if matrix is None or not matrix.num_rows:
+        return 1
     from pyarrow import compute
 
     return 1 + max(compute.max(matrix[name]).as_py() for name in ("source", "destination"))
-
-
-def stamp(folder: Path) -> tuple[str, ...]:
-    """Names of the parts of tables, which change whenever a picture would."""
-    return tuple(sorted(path.name for path in (folder / parts.FOLDER).glob("*/[0-9]*.parquet")))
 
 
 async def events(service: Service, run_id: str, render: Callable[[Run], str]) -> AsyncIterator[str]:

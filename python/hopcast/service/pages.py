@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
-from hopcast import __version__, core
+from hopcast import __version__ as VERSION, core
 from hopcast.report import units
 from hopcast.request import RunRequest
 from hopcast.service import access, admission, editor, form, live, process, submission
@@ -72,7 +72,7 @@ def new(user: Signed, service: Services, like: Annotated[str, Query(max_length=4
 @router.get("/new/parameters")
 def parameters(user: Signed, pattern: Annotated[str, Query(max_length=100)]) -> Response:
     """Fields of the parameters of a pattern."""
-    return HTMLResponse(_render("fields.html", fields=form.parameters(pattern, {}), error=None))
+    return HTMLResponse(render("fields.html", fields=form.parameters(pattern, {}), error=None))
 
 
 @router.post("/new/platform")
@@ -86,7 +86,7 @@ def platform(
             picture = base64.b64encode(service.pool.draw(platform_text, {}).encode()).decode()
         except Refused as refused:
             error = str(refused)
-    return HTMLResponse(_render("platform.html", picture=picture, error=error))
+    return HTMLResponse(render("platform.html", picture=picture, error=error))
 
 
 @router.get("/new/keys")
@@ -186,19 +186,18 @@ def _options_of(run: Run) -> dict[str, Any]:
 
 
 def _live(service: Service, run: Run) -> str:
-    waits = run.state == State.QUEUED.value
-    progress = None if waits else service.pool.progress(run)
+    if run.state == State.QUEUED.value:
+        return render_live(run, service.store.ahead(run), None, [])
+    report = service.pool.attempt(run) / process.REPORT
+    return render_live(run, 0, service.pool.progress(run), live.pictures(report, run.request.get("ranks")))
+
+
+def render_live(run: Any, ahead: int, progress: dict[str, Any] | None, pictures: list) -> str:
+    """The live part of the page of a run: `state` and `stop_asked` of `run`, progress and pictures."""
     left_s = None
     if progress and progress["share"]:
         left_s = progress["elapsed_s"] * (1 - progress["share"]) / progress["share"]
-    return _render(
-        "live.html",
-        run=run,
-        ahead=service.store.ahead(run) if waits else 0,
-        progress=progress,
-        left_s=left_s,
-        pictures=[] if waits else live.pictures(service, run),
-    )
+    return render("live.html", run=run, ahead=ahead, progress=progress, left_s=left_s, pictures=pictures)
 
 
 @router.get("/runs/{run_id}/events")
@@ -368,10 +367,11 @@ def _report_headers() -> dict[str, str]:
 
 
 def _page(name: str, user: User | None, status: int = 200, **values: Any) -> Response:
-    return HTMLResponse(_render(name, user=user, version=__version__, **values), status)
+    return HTMLResponse(render(name, user=user, version=VERSION, **values), status)
 
 
-def _render(name: str, **values: Any) -> str:
+def render(name: str, **values: Any) -> str:
+    """A template with its values."""
     return _environment().get_template(name).render(values)
 
 
