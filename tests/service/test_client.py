@@ -57,6 +57,19 @@ def test_a_run_is_submitted_and_fetched(server: Server, tmp_path: Path) -> None:
     assert "exists" in again.stderr
 
 
+def test_several_jobs_are_submitted(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "places").write_text("5\n4\n")
+    two = '[[job]]\nrun = "halo3d"\nranks = 4\n'
+    two += '[[job]]\nname = "b"\nrun = "ring"\nranks = 2\nplacement = "places"\n'
+    (tmp_path / "two.toml").write_text(two)
+    run = ["crossbar", str(tmp_path / "two.toml")]
+    address = command(server, "submit", "--to", server.address, *run, "--wait").stdout.strip()
+    state = server.client.state(address.rpartition("/")[2])
+    assert state["state"] == "finished", state["error"]
+    here = json.loads(command(server, "run", *run, "--json").stdout)
+    assert state["outcome"]["outcome_hash"] == here["outcome_hash"]
+
+
 def test_bad_input_is_told_in_the_words_of_the_server(server: Server, tmp_path: Path) -> None:
     wrong = command(
         server, "submit", "--to", server.address, "fat-tree", "-n", "99999999", "halo3d", "--wait", status=3
@@ -75,6 +88,10 @@ def test_bad_input_is_told_in_the_words_of_the_server(server: Server, tmp_path: 
         status=2,
     )
     assert "executes nothing" in program.stderr
+    out = command(
+        server, "submit", "--to", server.address, "--out", "x", "fat-tree", "-n", "4", "halo3d", status=2
+    )
+    assert "hopcast fetch" in out.stderr
     stranger = Client(server.address, "wrong")
     with pytest.raises(InputError, match="/tokens"):
         stranger.state("x")

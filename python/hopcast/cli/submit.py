@@ -10,6 +10,7 @@ import click
 from hopcast.cli import arguments, exits, options
 from hopcast.cli.request_of import request_of
 from hopcast.cli.serve import default_data
+from hopcast.errors import InputError
 
 
 @click.command(cls=arguments.RunCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,6 +41,8 @@ def command(
     """
     from hopcast.service.client import Client, portable
 
+    if flags.get("out"):
+        raise InputError("--out: the server keeps the report, and 'hopcast fetch' brings it")
     request, files = portable(request_of(platform, workload, args, flags, request_file))
     client = Client(server, token or local_token(server))
     run = client.submit(request, files, name)

@@ -9,8 +9,8 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote, urlsplit
@@ -164,12 +164,28 @@ def portable(request: Any) -> tuple[dict[str, Any], dict[str, Path]]:
                 f"tar -czf trace.tar.gz -C {workload['path']} ."
             )
         workload["path"] = sent(workload["path"])
+    elif workload["kind"] == "jobs" and "path" in workload:
+        workload = {"kind": "jobs", "jobs": _listed(str(base / workload["path"]), sent)}
     elif workload["kind"] not in ("pattern", "jobs"):
         raise InputError(
             f"{workload['kind']}: a server executes nothing that is sent to it, only patterns and traces"
         )
     fields["workload"] = workload
     return fields, files
+
+
+def _listed(path: str, sent: Callable[[str], str]) -> list[dict[str, Any]]:
+    """The jobs of a file, as a request lists them."""
+    from hopcast.workloads import jobs
+
+    with ExitStack() as stack:
+        listed = jobs.read(path, stack)
+    for job in listed:
+        if job["workload"]["kind"] != "pattern":
+            raise InputError(f"{path}: job '{job['name']}' is a trace; a server takes jobs of patterns")
+        if isinstance(job["placement"], str):
+            job["placement"] = sent(job["placement"])
+    return listed
 
 
 def unpack(archive: Path, into: Path) -> None:
