@@ -11,6 +11,7 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 use network::faults::{Failing, Faults, Planned, Rates, links_named, router_named};
 use network::model::{Arbitration, Packet, PacketOptions, Reliability, Switching, Transport};
 use network::routing::around::Around;
+use network::topology::nic_links::with_nic_links;
 use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{
@@ -32,13 +33,17 @@ fn alike(kind: &str, text: &str) -> Box<dyn Topology> {
 
 /// A network on which `faults` happen.
 fn failing(kind: &str, text: &str, routing: &str, faults: impl Fn(&dyn Topology) -> Faults) -> Arc<Fabric> {
-    failing_with(1, [kind, text, routing], faults)
+    failing_with([1; 2], [kind, text, routing], faults)
 }
 
-/// The same with so many NICs on each host.
-fn failing_with(nics: u8, named: [&str; 3], faults: impl Fn(&dyn Topology) -> Faults) -> Arc<Fabric> {
+/// The same with so many NICs on each host, of so many links.
+fn failing_with(
+    [nics, links]: [u8; 2],
+    named: [&str; 3],
+    faults: impl Fn(&dyn Topology) -> Faults,
+) -> Arc<Fabric> {
     let [kind, text, routing] = named;
-    let topology = with_nics(alike(kind, text), nics);
+    let topology = with_nic_links(with_nics(alike(kind, text), nics), links);
     let inner = try_routing(routing, "", &*topology).unwrap();
     let faults = faults(&*topology);
     let routing = Box::new(Around::new(inner, &*topology, faults));
@@ -343,9 +348,10 @@ proptest! {
         protocol in prop::sample::select(&["packet packets", "packet fma", "packet packets 0.05", "packet packets buffered"]),
         detection in 0..3u64,
         nics in 1..4u8,
+        links in 1..4u8,
     ) {
         for (kind, text, routing) in NETWORKS {
-            let fabric = failing_with(nics, [kind, text, routing], |_| Faults {
+            let fabric = failing_with([nics, links], [kind, text, routing], |_| Faults {
                 cables: at_random(400 * US, 60 * US),
                 routers: at_random(2_000 * US, 80 * US),
                 detection: Duration(detection * 700 * NS),
@@ -388,10 +394,11 @@ proptest! {
         seed in any::<u64>(),
         buffer in prop::sample::select(&[1000, 4000]),
         output_buffer in prop::sample::select(&[None, Some(1000), Some(3000)]),
+        links in 1..4u8,
     ) {
         let mut cost = Losses::default();
         for (kind, text, routing) in NETWORKS {
-            let fabric = failing(kind, text, routing, |_| Faults {
+            let fabric = failing_with([1, links], [kind, text, routing], |_| Faults {
                 cables: at_random(60 * US, 20 * US),
                 routers: at_random(300 * US, 10 * US),
                 seed,

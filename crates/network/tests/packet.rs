@@ -10,6 +10,7 @@ use engine::registry::{Arguments, Value, find};
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::model::{Arbitration, Packet, PacketOptions, Switching};
 use network::routing::{ROUTINGS, Routing};
+use network::topology::nic_links::with_nic_links;
 use network::topology::planes::with_planes;
 use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
@@ -309,6 +310,8 @@ proptest! {
         age in any::<bool>(),
         crossbar in prop::option::of(select(&[1_000_000_000, 4_000_000_000, 9_000_000_001, u64::MAX][..])),
         output_buffer in prop::option::of(select(&[2048, 5000][..])),
+        links in select(&[1, 1, 2, 3][..]),
+        rated in any::<bool>(),
     ) {
         let (crossbar, output_buffer) = (crossbar.map(Bandwidth), output_buffer.map(Bytes));
         for (number, (_, message)) in messages.iter_mut().enumerate() {
@@ -322,7 +325,13 @@ proptest! {
         ];
         for fabric in networks {
             let options = PacketOptions { arbitration, crossbar, output_buffer, ..options() };
-            let mut packet = Packet::new(fabric, hosts(), options);
+            let fabric = Arc::into_inner(fabric).expect("nobody else has it");
+            let fabric = Fabric { topology: with_nic_links(fabric.topology, links), ..fabric };
+            let mut of_hosts = HostParameters::clone(&hosts());
+            if rated {
+                of_hosts.regimes[0].nic_rate = Bandwidth(2_900_000_000);
+            }
+            let mut packet = Packet::new(fabric.into(), of_hosts.into(), options);
             let delivered = run(&mut packet, &messages);
             for (delivered, (at, message)) in delivered.iter().zip(&messages) {
                 prop_assert!(*delivered >= *at + packet.idle_time(message));
@@ -341,6 +350,7 @@ proptest! {
         nics in any_nics(),
         networks in any_networks(),
         named in prop::collection::vec((0..8u8, 0..8u8), 120),
+        links in select(&[1, 1, 2, 3][..]),
         name in prop::sample::select(&["packet", "packet", "packet fma-put", "packet fma-get", "packet packets 0.2", "packet fma 0.05", "packet buffered", "packet fma buffered", "packet packets 0.2 buffered"]),
     ) {
         for (number, (_, message)) in messages.iter_mut().enumerate() {
@@ -361,7 +371,10 @@ proptest! {
         for ((kind, text), (routing, parameters)) in networks {
             let topology = support::topology(kind, text);
             let routing = support::try_routing(routing, parameters, &*topology).unwrap();
-            let attached = if nics.in_planes { with_planes(topology, nics.count) } else { with_nics(topology, nics.count) };
+            let attached = match nics.in_planes {
+                true => with_planes(with_nic_links(topology, links), nics.count),
+                false => with_nic_links(with_nics(topology, nics.count), links),
+            };
             let fabric = Arc::new(Fabric { topology: attached, routing });
             let own = fabric.topology.hosts();
             let messages: Vec<_> = messages.iter().map(|(at, message)| {

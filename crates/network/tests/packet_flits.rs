@@ -260,14 +260,16 @@ fn follow(fabric: &Fabric, messages: &[(Time, Message)], packets: &mut [flits::P
         let ends = links.windows(2).map(|pair| (fabric.topology.link(pair[0]).to, pair[1]));
         ends.for_each(|(node, next)| assert_eq!(fabric.topology.link(next).from, node));
         let Message { from, to, .. } = messages[packet.message].1;
-        assert_eq!(
-            [links[0], links[links.len() - 1]],
-            [fabric.topology.up(from.host), fabric.topology.down(to.host)]
-        );
+        // The flits choose among the links of a host by themselves.
+        let first = |link: LinkId| fabric.topology.first_nic_link(link);
+        let (up, down) = (first(links[0]), first(links[links.len() - 1]));
+        assert_eq!([up, down], [fabric.topology.up(from.host), fabric.topology.down(to.host)]);
+        let links: Vec<LinkId> = links.into_iter().map(first).collect();
         let mut channels = Vec::new();
         fabric.routing.channels(&*fabric.topology, &links, &mut channels);
         assert_eq!(route.iter().map(|channel| channel.number).collect::<Vec<_>>(), channels);
-        packet.route = route;
+        packet.route =
+            links.into_iter().zip(channels).map(|(link, number)| Channel { link, number }).collect();
     }
 }
 
@@ -294,8 +296,11 @@ proptest! {
         let messages = messages(&traffic, &platform, topology.hosts(), &options);
         let outcome = simulate(&fabric, &options, &messages);
         prop_assert!(!outcome.delivered.contains(&None), "waiting: {:?}", outcome.waiting);
-        let hop = |hop: &Hop| ((hop.message, hop.number, hop.channel), *hop);
+        // A packet takes one of the links that it shares at a host.
+        let first = |channel: Channel| Channel { link: topology.first_nic_link(channel.link), ..channel };
+        let hop = |hop: &Hop| ((hop.message, hop.number, first(hop.channel)), *hop);
         let hops: BTreeMap<_, Hop> = outcome.hops.iter().map(hop).collect();
+        prop_assert_eq!(hops.len(), outcome.hops.len());
         for packet in flits::cut(&fabric, &options, &messages) {
             let mut tail_may_leave = packet.injected;
             for channel in &packet.route {
@@ -340,7 +345,8 @@ proptest! {
         for (message, times) in times.iter().enumerate() {
             prop_assert_eq!(Some(times.delivered), outcome.delivered[message]);
             let up = fabric.topology.up(messages[message].1.from.host);
-            let left = hops.iter().filter(|hop| hop.message == message && hop.channel.link == up);
+            let is_up = |link| fabric.topology.first_nic_link(link) == up;
+            let left = hops.iter().filter(|hop| hop.message == message && is_up(hop.channel.link));
             prop_assert_eq!(times.sent, left.map(|hop| hop.end).max());
         }
     }

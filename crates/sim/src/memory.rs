@@ -62,18 +62,25 @@ const PER_RANK: u64 = 1_000;
 pub const PER_PROGRAM: u64 = 7_000;
 
 impl Size {
-    /// Size of a run of `ranks` ranks on `topology`.
-    pub fn of(topology: &dyn Topology, hosts: &HostParameters, ranks: u32, source_per_rank: u64) -> Size {
+    /// Size of a run of `ranks` ranks on `topology`, with `nic_links` links for each NIC in each direction.
+    pub fn of(
+        topology: &dyn Topology,
+        hosts: &HostParameters,
+        nic_links: u8,
+        ranks: u32,
+        source_per_rank: u64,
+    ) -> Size {
+        let further = 2 * u64::from(topology.hosts());
+        let (nics, nic_links) = (u64::from(hosts.nics.count), u64::from(nic_links));
         Size {
             hosts: topology.hosts(),
             slots: hosts.processes,
             parts: HostLinks::new(hosts, topology.link(topology.up(HostId(0))).bandwidth).total(),
             nics: hosts.nics.count,
             links: if hosts.nics.in_planes {
-                u64::from(topology.links()) * u64::from(hosts.nics.count)
+                (u64::from(topology.links()) + further * (nic_links - 1)) * nics
             } else {
-                u64::from(topology.links())
-                    + 2 * u64::from(topology.hosts()) * u64::from(hosts.nics.count - 1)
+                u64::from(topology.links()) + further * (nics * nic_links - 1)
             },
             ranks,
             source_per_rank,
@@ -236,7 +243,7 @@ mod tests {
         let platform = config::load("tofu", &[], &Texts::default()).unwrap();
         let hosts = Arc::new(platform.host_parameters().clone());
         let fabric = Arc::new(platform.fabric(1).unwrap());
-        let size = Size::of(&*platform.topology().unwrap(), &hosts, 0, 0);
+        let size = Size::of(&*platform.topology().unwrap(), &hosts, 1, 0, 0);
         assert!(size.parts * u64::from(size.hosts) > 7_000_000);
         // Other tests allocate meanwhile, so several attempts are made; all models are kept.
         let mut models = Vec::new();

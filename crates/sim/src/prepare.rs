@@ -79,14 +79,15 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
             // The placement reports this with a better message.
             return Ok(());
         }
-        let size = Size::of(topology, platform.host_parameters(), ranks, per_rank);
+        let links = platform.nic_links(&model);
+        let size = Size::of(topology, platform.host_parameters(), links, ranks, per_rank);
         size.check(&model, memory::machine(), platform.topology_place())
     };
     platform.check_faults(&model)?;
     platform.check_nic_order(&model)?;
     let mut warnings = warnings_of(&opened, &platform, &model);
     warnings.extend(old_model);
-    let fabric = Arc::new(platform.fabric_that(seed, &fits)?);
+    let fabric = Arc::new(platform.fabric_that(seed, &model, &fits)?);
     phases.borrow_mut().end("routing tables");
     let machine = Machine {
         name: &request.platform,

@@ -25,12 +25,13 @@ pub fn links_named(topology: &dyn Topology, text: &str, lane: Option<u32>) -> Re
 /// The links that are there where a network of one NIC on each host has `link`.
 fn of_all_nics(topology: &dyn Topology, link: LinkId) -> Vec<LinkId> {
     let Link { from, to, .. } = topology.link(link);
-    let all = 0..topology.nics();
-    match (from, to) {
-        (Node::Host(host), _) => all.map(|nic| topology.nic_up(host, nic)).collect(),
-        (_, Node::Host(host)) => all.map(|nic| topology.nic_down(host, nic)).collect(),
-        _ => vec![link],
-    }
+    let firsts: Vec<LinkId> = match (from, to) {
+        (Node::Host(host), _) => (0..topology.nics()).map(|nic| topology.nic_up(host, nic)).collect(),
+        (_, Node::Host(host)) => (0..topology.nics()).map(|nic| topology.nic_down(host, nic)).collect(),
+        _ => return vec![link],
+    };
+    let links_of = |first| (0..topology.nic_links()).map(move |number| topology.nic_link(first, number));
+    firsts.into_iter().flat_map(links_of).collect()
 }
 
 /// The router that `text` names.

@@ -145,8 +145,8 @@ pub trait Routing: Send + Sync {
         None
     }
 
-    /// Latency and narrowest bandwidth on the path that key 0 takes through an idle network; a closed
-    /// form where there is one, and never an allocation.
+    /// Latency and narrowest bandwidth on the path that key 0 takes through an idle network, the links of a NIC taken
+    /// together; a closed form where there is one, and never an allocation.
     fn idle(&self, topology: &dyn Topology, from: HostId, to: HostId) -> Idle;
 }
 

@@ -267,7 +267,7 @@ impl Routing for ShortestPath {
         false
     }
     fn idle(&self, topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
-        let (up, down) = (topology.link(topology.up(from)), topology.link(topology.down(to)));
+        let (up, down) = (topology.whole_link(topology.up(from)), topology.whole_link(topology.down(to)));
         let mut idle =
             Idle { latency: up.latency + down.latency, bandwidth: up.bandwidth.min(down.bandwidth) };
         self.walk(topology, from, to, |id| {

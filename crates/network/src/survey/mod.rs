@@ -138,7 +138,7 @@ pub fn survey(fabric: &Fabric) -> Survey {
             }
         },
     };
-    let host_rate = topology.link(topology.up(HostId(0))).bandwidth.as_f64();
+    let host_rate = topology.whole_link(topology.up(HostId(0))).bandwidth.as_f64();
     let searched = distances.found;
     let diameter = formula.diameter.map_or(Value { value: distances.most, found: searched }, Value::known);
     let mean_hops = formula.mean_hops.map_or(Value { value: distances.mean, found: searched }, Value::known);

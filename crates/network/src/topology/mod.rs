@@ -18,6 +18,7 @@ pub mod hypercube;
 pub mod hyperx;
 pub mod link_classes;
 pub mod mesh;
+pub mod nic_links;
 pub mod planes;
 pub mod ring;
 pub mod several_nics;
@@ -257,6 +258,24 @@ pub trait Topology: Send + Sync {
     fn nic_down(&self, host: HostId, nic: u8) -> LinkId {
         assert_eq!(nic, 0, "a host of this topology has one NIC");
         self.down(host)
+    }
+
+    /// Number of links of each NIC in each direction, which packets share.
+    fn nic_links(&self) -> u8 {
+        1
+    }
+    /// Link `number`, below [`Topology::nic_links`], of the NIC and the direction whose first is `first`.
+    fn nic_link(&self, first: LinkId, number: u8) -> LinkId {
+        assert_eq!(number, 0, "a NIC of this topology has one link");
+        first
+    }
+    /// The first of the links of the same NIC in the same direction as `id`; `id` itself between routers.
+    fn first_nic_link(&self, id: LinkId) -> LinkId {
+        id
+    }
+    /// The link `id`; if it is one of a NIC's, with the bandwidth of all of these in its direction.
+    fn whole_link(&self, id: LinkId) -> Link {
+        self.link(id)
     }
 
     /// The link from `host` up to its router: that of its first NIC.

@@ -142,7 +142,7 @@ impl Topology for MultiPlane {
     }
     fn nic_of(&self, id: LinkId) -> u8 {
         let (plane, id) = self.place(id);
-        if id.0 < 2 * self.plane.hosts() { plane as u8 } else { 0 }
+        if self.plane.first_nic_link(id).0 < 2 * self.plane.hosts() { plane as u8 } else { 0 }
     }
     fn nic_up(&self, host: HostId, nic: u8) -> LinkId {
         assert!(nic < self.count, "NIC {nic} of {}", self.count);
@@ -151,5 +151,20 @@ impl Topology for MultiPlane {
     fn nic_down(&self, host: HostId, nic: u8) -> LinkId {
         assert!(nic < self.count, "NIC {nic} of {}", self.count);
         LinkId(u32::from(nic) * self.plane.links() + self.plane.down(host).0)
+    }
+    fn nic_links(&self) -> u8 {
+        self.plane.nic_links()
+    }
+    fn nic_link(&self, first: LinkId, number: u8) -> LinkId {
+        let (plane, first) = self.place(first);
+        LinkId(plane * self.plane.links() + self.plane.nic_link(first, number).0)
+    }
+    fn first_nic_link(&self, id: LinkId) -> LinkId {
+        let (plane, id) = self.place(id);
+        LinkId(plane * self.plane.links() + self.plane.first_nic_link(id).0)
+    }
+    fn whole_link(&self, id: LinkId) -> Link {
+        let whole = self.plane.whole_link(self.place(id).1);
+        Link { bandwidth: whole.bandwidth, ..self.link(id) }
     }
 }

@@ -153,7 +153,7 @@ impl Routing for Fixed {
     fn idle(&self, topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
         let mut path = Vec::new();
         self.route(topology, Trip::new(from, to, 0), &network::routing::Unloaded, &mut path);
-        let links: Vec<_> = path.iter().map(|id| topology.link(*id)).collect();
+        let links: Vec<_> = path.iter().map(|id| topology.whole_link(*id)).collect();
         Idle {
             latency: links.iter().map(|link| link.latency).sum(),
             bandwidth: links.iter().map(|link| link.bandwidth).min().unwrap(),

@@ -23,6 +23,9 @@
 //!   the cable.
 //! - Processes of a host ask for its up link like inputs without pipeline or line. A host takes in what
 //!   comes at once.
+//! - Where a host has several links up and down, routes name the first of them, and each packet takes one: the one that it
+//!   asks for lets the idle ones choose in turn, each of which grants one packet for which it has room, and begins behind the
+//!   one that granted last. The crossbar has an output for each.
 //! - The latency of a link to a router is its cable and the pipeline behind it: of a link that is shorter
 //!   than the pipeline there is no cable, and the pipeline as long as the link.
 //!
@@ -37,7 +40,7 @@ use std::collections::BTreeMap;
 use engine::Time;
 use network::model::PacketOptions;
 use network::routing::{Trip, Unloaded};
-use network::{Endpoint, Fabric, LinkId, Message};
+use network::{Endpoint, Fabric, LinkId, Message, Topology};
 
 /// A directed link and a virtual channel on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +54,8 @@ pub struct Channel {
 pub enum Input {
     Channel(Channel),
     Process(Endpoint),
+    /// Rest of a packet that its process has begun to send, by its number among all.
+    Leaving(usize),
 }
 
 /// A packet to be sent.
@@ -112,6 +117,13 @@ impl Outcome {
         };
         self.waiting.values().filter_map(|channel| around(*channel)).min()
     }
+}
+
+/// Links among which a packet that asks for `first` may choose: those of a host, or that one alone.
+pub fn beside(topology: &dyn Topology, first: LinkId) -> Vec<LinkId> {
+    let link = topology.link(first);
+    let count = if link.is_between_routers() { 1 } else { topology.nic_links() };
+    (0..count).map(|number| topology.nic_link(first, number)).collect()
 }
 
 /// Cuts `messages` into packets, those that are injected first before the others.

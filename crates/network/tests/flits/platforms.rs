@@ -9,6 +9,7 @@ use network::routing::ROUTINGS;
 use network::topology::fat_tree::FatTree;
 use network::topology::grid::Grid;
 use network::topology::grouped::Grouped;
+use network::topology::nic_links::with_nic_links;
 use network::topology::{Formula, TOPOLOGIES};
 use network::{Fabric, HostId, Link, LinkId, Message, RouterId, Topology};
 use proptest::prelude::*;
@@ -26,6 +27,8 @@ pub struct Platform {
     rates: Vec<(Bandwidth, Duration)>,
     shuffle: u64,
     pub processes: u16,
+    /// Links of each host in each direction, which packets share.
+    nic_links: u8,
 }
 
 impl Platform {
@@ -38,7 +41,7 @@ impl Platform {
         let entry = engine::registry::find(ROUTINGS, "routing", kind).unwrap();
         let arguments = support::arguments(entry.parameters, text);
         let routing = (entry.build)(&arguments, &topology, 42).unwrap();
-        Arc::new(Fabric { topology: Box::new(topology), routing })
+        Arc::new(Fabric { topology: with_nic_links(Box::new(topology), self.nic_links), routing })
     }
 }
 
@@ -119,9 +122,18 @@ pub fn any_platform() -> impl Strategy<Value = Platform> {
         proptest::collection::vec((bandwidth.clone(), latency.clone()), 1),
         proptest::collection::vec((bandwidth, latency), 2..6),
     ];
-    (network, rates, any::<u64>(), 1..=3u16).prop_map(|((topology, routing), rates, shuffle, processes)| {
-        Platform { topology, routing, rates, shuffle, processes }
-    })
+    // Nor is it another time on a half of these, or a quarter.
+    let nic_links = select(&[1, 1, 2, 4][..]);
+    (network, rates, any::<u64>(), 1..=3u16, nic_links).prop_map(
+        |((topology, routing), rates, shuffle, processes, nic_links)| Platform {
+            topology,
+            routing,
+            rates,
+            shuffle,
+            processes,
+            nic_links,
+        },
+    )
 }
 
 /// A crossbar as fast as the links or with a rate of its own, faster or slower, and outputs with buffers for one packet to

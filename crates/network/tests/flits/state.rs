@@ -6,7 +6,7 @@ use engine::{Duration, Time};
 use network::model::{Arbitration, PacketOptions, Switching};
 use network::{Link, LinkId, Node, Topology};
 
-use super::{Channel, Hop, Input, Outcome, Packet};
+use super::{Channel, Hop, Input, Outcome, Packet, beside};
 
 /// A flit in a buffer, or on the wire to it.
 struct Flit {
@@ -78,6 +78,8 @@ pub struct Network<'a> {
     inputs: BTreeMap<Input, VecDeque<Flit>>,
     /// By link number.
     outputs: Vec<Output>,
+    /// Number of the link whose turn it is among those that packets share, by the first of them.
+    turns: BTreeMap<LinkId, u8>,
     /// The input links whose crossbar line is busy.
     lines: BTreeSet<LinkId>,
     /// Flits that may still be sent into each channel.
@@ -99,9 +101,12 @@ impl<'a> Network<'a> {
             let there = packet.injected;
             let flit = |flit| Flit { packet: number, number: flit, hop: 0, first: there, last: there };
             inputs.entry(Input::Process(packet.from)).or_default().extend((0..packet.flits).map(flit));
-            for channel in &packet.route {
-                inputs.entry(Input::Channel(*channel)).or_default();
-                credits.insert(*channel, capacity);
+            for Channel { link, number } in &packet.route {
+                for link in beside(topology, *link) {
+                    let channel = Channel { link, number: *number };
+                    inputs.entry(Input::Channel(channel)).or_default();
+                    credits.insert(channel, capacity);
+                }
             }
         }
         Network {
@@ -113,6 +118,7 @@ impl<'a> Network<'a> {
             instants: packets.iter().map(|packet| packet.injected).collect(),
             inputs,
             outputs: (0..topology.links()).map(|_| Output::default()).collect(),
+            turns: BTreeMap::new(),
             lines: BTreeSet::new(),
             credits,
             returning: Vec::new(),
@@ -259,7 +265,7 @@ impl<'a> Network<'a> {
     /// Time that a flit takes over the crossbar: by default as on the faster of the links before and behind it.
     fn flit_crossing_time(&self, input: Input, link: LinkId) -> Duration {
         match (input, self.options.crossbar) {
-            (Input::Process(_), _) => self.flit_time(link),
+            (Input::Process(_) | Input::Leaving(_), _) => self.flit_time(link),
             (Input::Channel(_), Some(rate)) => rate.transfer(self.options.flit),
             (Input::Channel(from), None) => self.flit_time(link).min(self.flit_time(from.link)),
         }
@@ -290,15 +296,18 @@ impl<'a> Network<'a> {
     /// whether any did.
     fn grant_all(&mut self) -> bool {
         let mut waiting: BTreeMap<LinkId, Vec<Input>> = BTreeMap::new();
-        for (input, flits) in &self.inputs {
-            let wanted = flits.front().and_then(|head| self.packets[head.packet].route.get(head.hop));
-            wanted.into_iter().for_each(|channel| waiting.entry(channel.link).or_default().push(*input));
+        for input in self.inputs.keys() {
+            let wanted = self.wants(*input);
+            wanted.into_iter().for_each(|link| waiting.entry(link).or_default().push(*input));
         }
         let mut granted = false;
-        for (link, mut inputs) in waiting {
-            inputs.retain(|input| self.may_cross(*input, link));
-            if let Some(input) = self.choose(link, &inputs) {
-                self.grant(link, input);
+        for (link, inputs) in waiting {
+            if beside(self.topology, link).len() == 1 {
+                granted |= self.grant_one(link, link, &inputs);
+                continue;
+            }
+            // Of those who ask at first, each may ask again.
+            while self.grant_in_turn(link, &inputs) {
                 granted = true;
             }
         }
@@ -306,6 +315,39 @@ impl<'a> Network<'a> {
             granted |= self.grant_link(link);
         }
         granted
+    }
+
+    /// The link that the first packet of `input` asks for.
+    fn wants(&self, input: Input) -> Option<LinkId> {
+        let is_waiting = !matches!(input, Input::Leaving(_));
+        let head = self.inputs[&input].front().filter(|_| is_waiting)?;
+        self.packets[head.packet].route.get(head.hop).map(|channel| channel.link)
+    }
+
+    /// `link` takes one of `inputs` that asks for `first`, if it may; says whether.
+    fn grant_one(&mut self, first: LinkId, link: LinkId, inputs: &[Input]) -> bool {
+        let asks = |input: &Input| self.wants(*input) == Some(first);
+        let mut inputs: Vec<Input> = inputs.iter().copied().filter(asks).collect();
+        inputs.retain(|input| self.may_cross(*input, link));
+        let chosen = self.choose(first, &inputs);
+        if let Some(input) = chosen {
+            self.grant(first, link, input);
+        }
+        chosen.is_some()
+    }
+
+    /// One of the links beside `first`, in turn, takes one of `inputs` that asks for that; says whether any did.
+    fn grant_in_turn(&mut self, first: LinkId, inputs: &[Input]) -> bool {
+        let links = beside(self.topology, first);
+        let turn = self.turns.get(&first).copied().unwrap_or(0);
+        for place in 0..links.len() {
+            let number = (usize::from(turn) + place) % links.len();
+            if self.grant_one(first, links[number], inputs) {
+                self.turns.insert(first, (number as u8 + 1) % links.len() as u8);
+                return true;
+            }
+        }
+        false
     }
 
     /// Room of each output buffer of `link` [flits]; `None` if packets cross when the link is idle.
@@ -328,9 +370,9 @@ impl<'a> Network<'a> {
         };
         let line_is_idle = match input {
             Input::Channel(channel) => !self.lines.contains(&channel.link),
-            Input::Process(_) => true,
+            Input::Process(_) | Input::Leaving(_) => true,
         };
-        let (is_head, channel) = (head.number == 0, packet.route[head.hop]);
+        let (is_head, channel) = (head.number == 0, Channel { link, ..packet.route[head.hop] });
         let room = self.output_room(link);
         let output = &mut self.outputs[link.0 as usize];
         let fits = match room {
@@ -355,11 +397,14 @@ impl<'a> Network<'a> {
         inputs.iter().find(after).or(inputs.first()).copied()
     }
 
-    /// The first packet of `input` crosses to `link` from now on.
-    fn grant(&mut self, link: LinkId, input: Input) {
+    /// The first packet of `input`, which asks for `first`, crosses to `link` from now on.
+    fn grant(&mut self, first: LinkId, link: LinkId, input: Input) {
+        self.outputs[first.0 as usize].granted_last = Some(input);
         let head = &self.inputs[&input][0];
-        let channel = self.packets[head.packet].route[head.hop];
+        let channel = Channel { link, ..self.packets[head.packet].route[head.hop] };
         let waits = self.output_room(link).is_some();
+        let input = self.set_apart(input);
+        let head = &self.inputs[&input][0];
         let passing = Passing {
             packet: head.packet,
             input,
@@ -379,8 +424,20 @@ impl<'a> Network<'a> {
             *self.credits.get_mut(&channel).unwrap() -= self.packets[passing.packet].flits;
         }
         let output = &mut self.outputs[link.0 as usize];
-        output.granted_last = Some(input);
         output.passing.push(passing);
+    }
+
+    /// Takes the first packet of `input`, if that is a process, out of what it has to send: where it leaves from.
+    fn set_apart(&mut self, input: Input) -> Input {
+        if !matches!(input, Input::Process(_)) {
+            return input;
+        }
+        let flits = self.inputs.get_mut(&input).unwrap();
+        let packet = flits[0].packet;
+        let count = flits.iter().take_while(|flit| flit.packet == packet).count();
+        let leaving = flits.drain(..count).collect();
+        self.inputs.insert(Input::Leaving(packet), leaving);
+        Input::Leaving(packet)
     }
 
     /// `link` sends one of the packets that have crossed to it, or are crossing, from now on, if it may; says whether.
@@ -424,7 +481,7 @@ impl<'a> Network<'a> {
     /// From a flit's arrival at `input` until it may leave the router there.
     fn pipeline(&self, input: Input) -> Duration {
         match input {
-            Input::Process(_) => Duration::ZERO,
+            Input::Process(_) | Input::Leaving(_) => Duration::ZERO,
             Input::Channel(channel) => match self.topology.link(channel.link) {
                 Link { to: Node::Host(_), .. } => Duration::ZERO,
                 Link { latency, .. } => latency.min(self.options.pipeline),

@@ -78,6 +78,14 @@ pub(super) const NIC: &[Parameter] = &[
         "NICs of a host, each with a link of its own to the router and back",
     ),
     optional(
+        "links",
+        Kind::Integer(1, 64),
+        "1",
+        "Links of a NIC in each direction, which packets share in `packet`: bandwidth is that of all, each has as many \
+         parts of it, a packet takes one, the first that is free, and the router has a port for each. To other models \
+         they are one link",
+    ),
+    optional(
         "attachment",
         Kind::Choice(&ATTACHMENT_NAMES),
         "router",
@@ -183,6 +191,11 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
     if packet_wire < packet_payload {
         let reason = format!("{packet_wire} on the wire cannot hold a payload of {packet_payload}");
         return Err(link.error("packet_wire", reason));
+    }
+    let (bandwidth, links) = (rate(nic, "bandwidth"), nic.arguments.integer("links").expect("has a default"));
+    if bandwidth.0 < links as u64 {
+        let reason = format!("{links} links of a NIC of {bandwidth} have less than 1 B/s each");
+        return Err(nic.error("links", reason));
     }
     Ok(HostParameters {
         processes: host.arguments.integer("processes").expect("required") as u16,

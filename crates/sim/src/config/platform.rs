@@ -11,6 +11,7 @@ use network::model::{MODELS, ROUTER, transport_keys};
 use network::routing::around::Around;
 use network::routing::{ROUTINGS, Routing};
 use network::statistics::{Detail, Options};
+use network::topology::nic_links::with_nic_links;
 use network::topology::{ATTACHMENTS, LinkDefaults, TOPOLOGIES};
 use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
 
@@ -40,6 +41,9 @@ pub struct Platform {
 
 /// Checks that a run on a topology is possible; if not, gives the reason.
 pub type Fits<'a> = &'a dyn Fn(&dyn Topology) -> Result<(), InputError>;
+
+/// Network model that simulates links one by one, and the routers between them.
+const PACKETS: &str = "packet";
 
 /// Latency of a link that nothing has set: above every latency that text can say.
 const UNSET: Duration = Duration(u64::MAX >> 2);
@@ -140,17 +144,15 @@ impl Platform {
         Ok(())
     }
 
-    /// Topology with its routing.
+    /// Topology with its routing, and all links that the machine has.
     pub fn fabric(&self, seed: u64) -> Result<Fabric, InputError> {
-        self.fabric_that(seed, &|_| Ok(()))
+        self.fabric_that(seed, PACKETS, &|_| Ok(()))
     }
 
-    /// Topology with its routing, if the topology `fits`.
-    pub fn fabric_that(&self, seed: u64, fits: Fits) -> Result<Fabric, InputError> {
+    /// Topology as `model` sees it with its routing, if the topology `fits`.
+    pub fn fabric_that(&self, seed: u64, model: &str, fits: Fits) -> Result<Fabric, InputError> {
         let nic = self.of("nic");
-        let attachment = nic.arguments.text("attachment").expect("has a default");
-        let attachment = ATTACHMENTS.iter().find(|entry| entry.name == attachment).expect("a known choice");
-        let topology = (attachment.build)(self.topology_that(fits)?, self.hosts.nics.count);
+        let topology = self.attached(self.topology_that(fits)?, self.nic_links(model));
         let named = self.find("routing");
         let mut default =
             Checked { kind: Some(topology.default_routing()), ..self.of("topology").silent("routing") };
@@ -171,10 +173,28 @@ impl Platform {
         Ok(Fabric { topology, routing })
     }
 
+    /// `topology`, whose hosts have one link up and one down, with all NICs, of so many `links` each.
+    fn attached(&self, topology: Box<dyn Topology>, links: u8) -> Box<dyn Topology> {
+        let (nic, count) = (self.of("nic"), self.hosts.nics.count);
+        let attachment = nic.arguments.text("attachment").expect("has a default");
+        let attach = ATTACHMENTS.iter().find(|entry| entry.name == attachment).expect("a known choice").build;
+        // A plane has its own links.
+        match self.hosts.nics.in_planes {
+            true => attach(with_nic_links(topology, links), count),
+            false => with_nic_links(attach(topology, count), links),
+        }
+    }
+
+    /// Links of a NIC in each direction, as `model` sees them.
+    pub fn nic_links(&self, model: &str) -> u8 {
+        let links = self.of("nic").arguments.integer("links").expect("has a default") as u8;
+        if model == PACKETS { links } else { 1 }
+    }
+
     /// Refuses faults in a `model` that does not simulate them.
     pub fn check_faults(&self, model: &str) -> Result<(), InputError> {
         let refused = || faults::refused(self.of("faults"), &self.all("faults.planned"), model);
-        if model == "packet" { Ok(()) } else { refused().map_or(Ok(()), Err) }
+        if model == PACKETS { Ok(()) } else { refused().map_or(Ok(()), Err) }
     }
 
     /// Refuses an order of messages at NICs that `model` does not simulate.
@@ -254,7 +274,7 @@ impl Platform {
     pub fn unheard(&self, model: &str) -> Vec<String> {
         let mut unheard = Vec::new();
         let loss = self.of("transport").arguments.number("loss").expect("has a default");
-        if model != "packet" && loss != 0.0 {
+        if model != PACKETS && loss != 0.0 {
             unheard.push(format!(
                 "transport.loss = {loss}: links lose nothing in the model '{model}', only in 'packet'"
             ));
@@ -263,7 +283,32 @@ impl Platform {
         if let Some(order) = self.of("nic").arguments.text("order").filter(|_| never_meet) {
             unheard.push(format!("nic.order = \"{order}\": messages never meet in the model '{model}'"));
         }
+        unheard.extend(self.unheard_routers(model));
         unheard.extend(self.unheard_compute());
+        unheard
+    }
+
+    /// The same about routers and the links between them and NICs.
+    fn unheard_routers(&self, model: &str) -> Vec<String> {
+        let mut unheard = Vec::new();
+        if model == PACKETS {
+            return unheard;
+        }
+        let rate = |section, key| self.of(section).arguments.bandwidth(key);
+        let widest = rate("nic", "bandwidth").max(rate("link", "bandwidth")).expect("a NIC has a bandwidth");
+        if let Some(crossbar) = rate("router", "crossbar_bandwidth").filter(|crossbar| *crossbar < widest) {
+            unheard.push(format!(
+                "router.crossbar_bandwidth = {crossbar}: routers pass what links bring in the model '{model}', only in \
+                 '{PACKETS}' crossbars slow it down"
+            ));
+        }
+        let links = self.of("nic").arguments.integer("links").expect("has a default");
+        if links > 1 {
+            unheard.push(format!(
+                "nic.links = {links}: a NIC has one link of their total bandwidth in the model '{model}'; in \
+                 '{PACKETS}' each packet takes one of them, for {links} times as long"
+            ));
+        }
         unheard
     }
 

@@ -75,7 +75,7 @@ fn read_section(section: &'static Section, root: &Node, files: &Lookup) -> Resul
     let read = match (&section.content, locate(root, name)?) {
         (Content::Repeated(parameters), Some(node)) => {
             let Item::List(nodes) = &node.item else {
-                return Err(node.key_at.error(format!("'{0}' is a list; write [[{0}]]", section.name)));
+                return Err(no_list(section, node));
             };
             let entries = nodes.iter().map(|node| entry(section, parameters, node, files));
             let (entries, wrong): (Vec<_>, Vec<_>) = entries.partition(Result::is_ok);
@@ -104,6 +104,20 @@ fn read_section(section: &'static Section, root: &Node, files: &Lookup) -> Resul
         },
     };
     Ok(read.into_iter().collect())
+}
+
+/// The error about a `section` that is a list and was given as something else, or in which a flag names an entry of none.
+fn no_list(section: &Section, node: &Node) -> InputError {
+    let name = &section.name;
+    let reason = if node.key_at.is_flag() && matches!(node.item, Item::Table(_)) {
+        format!(
+            "the platform has no [[{name}]], and a flag changes an entry that is there; write one into the file, or \
+             all of them: --set '{name}=[{{ … }}]'"
+        )
+    } else {
+        format!("'{name}' is a list; write [[{name}]]")
+    };
+    node.key_at.error(reason)
 }
 
 /// The list in whose entries a section lies, if it does.

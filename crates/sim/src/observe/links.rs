@@ -250,7 +250,9 @@ impl LinkNames<'_> {
         let place = |id: LinkId| {
             let link = topology.link(id);
             let (Node::Router(from), true) = (link.from, link.is_between_routers()) else {
-                return Parallel { number: 1, of: 1 };
+                let (first, of) = (topology.first_nic_link(id), topology.nic_links());
+                let before = (0..of).take_while(|number| topology.nic_link(first, *number) != id).count();
+                return Parallel { number: 1 + before as u32, of: of.into() };
             };
             if router != Some(from) {
                 ports.clear();

@@ -22,9 +22,31 @@ impl Packet {
     /// The output `link`, which has buffers, lets a packet cross to them and sends one from them.
     #[inline(never)]
     pub(super) fn allocate_crossing(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
+        if self.switch.is_shared(link) {
+            return self.allocate_shared_crossing(now, link, queue);
+        }
         if let Some(input) = self.switch.choose_crossing(now, link, &self.packets, &self.messages) {
             self.cross(now, link, input, queue);
         }
+        self.send_stored(now, link, queue);
+    }
+
+    /// The same for the outputs of the NIC of `first`.
+    #[cold]
+    fn allocate_shared_crossing(&mut self, now: Time, first: LinkId, queue: &mut Queue) {
+        while let Some((link, input)) =
+            self.switch.choose_shared_crossing(now, first, &self.packets, &self.messages)
+        {
+            self.switch.take_shared(link, Source::Channel(input), &mut self.packets);
+            self.cross(now, link, input, queue);
+        }
+        for link in self.switch.in_turn(first) {
+            self.send_stored(now, link, queue);
+        }
+    }
+
+    /// The output `link` sends a packet from its buffers, if it can.
+    fn send_stored(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
         match self.switch.choose_departure(now, link, &self.packets, &self.messages, queue) {
             Departure::Nothing => {}
             Departure::Stalled(channel) => self.note_stall(now, channel),

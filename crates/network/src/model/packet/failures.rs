@@ -26,7 +26,7 @@ impl Packet {
             }
             for link in links.into_iter().filter(|_| !change.fails) {
                 if self.switch.has_requests(link) || self.switch.has_stored(link) {
-                    self.switch.mark(link);
+                    self.switch.mark(self.switch.first_link(link));
                 }
             }
         }

@@ -97,17 +97,41 @@ impl Packet {
         if self.switch.has_output_buffers() && !self.switch.kind(link).up {
             return self.allocate_crossing(now, link, queue);
         }
+        if self.switch.is_shared(link) {
+            return self.allocate_shared(now, link, queue);
+        }
         match self.switch.allocate(now, link, &self.packets, &self.messages, queue) {
             Allocation::Nothing => {}
             Allocation::Stalled(channel) => self.note_stall(now, channel),
-            Allocation::Granted(source) => {
-                let (end, line) = match source {
-                    Source::Channel(input) => self.forward(now, link, input, queue),
-                    Source::Sender(sender) => (self.launch(now, link, sender, queue), None),
-                };
-                self.switch.schedule_next(link, end, line, queue);
+            Allocation::Granted(source) => self.grant(now, link, source, queue),
+        }
+    }
+
+    /// The links of the NIC of `first`, of which packets share several, choose among the requests for it.
+    #[cold]
+    fn allocate_shared(&mut self, now: Time, first: LinkId, queue: &mut Queue) {
+        loop {
+            let (link, allocation) =
+                self.switch.allocate_shared(now, first, &self.packets, &self.messages, queue);
+            match allocation {
+                Allocation::Nothing => return,
+                Allocation::Stalled(channel) => return self.note_stall(now, channel),
+                Allocation::Granted(source) => {
+                    self.switch.take_shared(link, source, &mut self.packets);
+                    self.grant(now, link, source, queue);
+                }
             }
         }
+    }
+
+    /// The packet of `source` leaves over `link`.
+    #[inline(always)]
+    fn grant(&mut self, now: Time, link: LinkId, source: Source, queue: &mut Queue) {
+        let (end, line) = match source {
+            Source::Channel(input) => self.forward(now, link, input, queue),
+            Source::Sender(sender) => (self.launch(now, link, sender, queue), None),
+        };
+        self.switch.schedule_next(link, end, line, queue);
     }
 
     /// Sends the first packet of the channel `input` over `link`. Gives the time at which its tail has left the
@@ -138,7 +162,11 @@ impl Packet {
     /// Sends the next packet of `sender` over its host's `link`. Gives the time at which its tail has left.
     fn launch(&mut self, now: Time, link: LinkId, sender: SenderIndex, queue: &mut Queue) -> Time {
         let packet = self.take_from(sender);
-        let InTransit { message, number, .. } = self.packets[packet];
+        let state = &mut self.packets[packet];
+        if self.switch.is_shared(link) {
+            state.wants = self.switch.channel_count().same_on(link, state.wants);
+        }
+        let InTransit { message, number, .. } = *state;
         let end = self.end_of(now, link, packet);
         let span = Span { begin: now, end };
         self.end_wait_at_nic(span, link, sender, packet);
@@ -149,7 +177,7 @@ impl Packet {
             self.start_timer(end, message, number, queue);
             self.release(message);
         }
-        self.injected(now, sender, end, queue);
+        self.injected(now, sender, queue);
         end
     }
 
@@ -160,7 +188,8 @@ impl Packet {
         let slot = self.messages.get_mut(state.message);
         let since = if self.host_interface.is_process(sender) { slot.since } else { state.ready };
         self.host_interface.end_wait(sender, since, span, turn, &mut slot.waits);
-        slot.since = span.end;
+        // The links of a NIC may send several at a time.
+        slot.since = slot.since.max(span.end);
         state.waits = slot.waits;
     }
 
@@ -180,14 +209,14 @@ impl Packet {
         now + if kind.up || kind.down { transfer.max(self.nic_time(state)) } else { transfer }
     }
 
-    /// Time that a NIC needs for `packet`.
+    /// Time that a NIC needs for `packet`: each of its links has a share of its rate.
     fn nic_time(&self, packet: &InTransit) -> Duration {
         let slot = self.messages.get(packet.message);
         let rate = self.alone.hosts.regimes[usize::from(slot.message.regime)].nic_rate;
         if rate == Bandwidth::INFINITE {
             return Duration::ZERO;
         }
-        rate.transfer(self.format.carried_by(slot, packet.number))
+        rate.transfer(self.format.carried_by(slot, packet.number)) * self.switch.links_of_nics()
     }
 
     /// Sends `packet` of `source` over `link` in `span`, on the channel that it wants.

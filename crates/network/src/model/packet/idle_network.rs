@@ -6,6 +6,15 @@
 //!
 //! with the bandwidth of the crossbars among those of the path, where routers have one of their own. It is
 //! summed over the payloads p of the packets. A message without payload is one packet, which has a header.
+//!
+//! Where packets share the K links of a NIC, the bandwidth of the path is that of all K, and links and crossbars pass the
+//! packets side by side, in ⌈packets / K⌉ rounds:
+//!
+//! ```text
+//! T(n) = … + max(Σ wire(p) / bandwidth of the path, Σ over rounds of the longest wire(p) / bandwidth of a link, …)
+//! ```
+//!
+//! That is the least: packets that leave side by side meet again at the next link, where they may wait for each other.
 
 use engine::{Bandwidth, Bytes, Duration, Time};
 
@@ -29,26 +38,55 @@ impl Packet {
         let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
         let path = self.alone.fabric.idle(from, to);
         let crossbar = self.format.options.crossbar.unwrap_or(Bandwidth::INFINITE);
-        let bandwidth = path.bandwidth.min(crossbar);
+        // The packets that K links carry cross side by side, too.
+        let shares = self.switch.links_of_nics() > 1;
+        let bandwidth = if shares { path.bandwidth } else { path.bandwidth.min(crossbar) };
+        let of_packet = bandwidth.min(crossbar).min(self.nic_link_bandwidth(message));
         let setup = self.alone.hosts.nics.setup;
         let latency = setup + path.latency + regime.latency;
         // Nobody gets a message without payload: it is put, as one packet.
-        let header = bandwidth.transfer(self.format.options.wire(Bytes(0)));
+        let header = of_packet.transfer(self.format.options.wire(Bytes(0)));
         let whole = match self.format.transport.filter(|transport| transport.gets(message.size)) {
             Some(transport) => {
                 let back = self.alone.fabric.idle(to, from);
                 let ways = Latencies { there: path.latency, back: back.latency };
-                let on_link = |bytes| bandwidth.transfer(bytes);
+                let on_links = |bytes| bandwidth.transfer(bytes);
+                let alone = |bytes| of_packet.transfer(bytes);
+                let options = &self.format.options;
+                let one = message.size.min(options.payload);
+                let all = transport.time_to_get(options, message.size, ways, &on_links);
                 // The source prepares its notice, the destination its requests.
                 let setups = setup * 2;
-                setups
-                    + regime.latency
-                    + transport.time_to_get(&self.format.options, message.size, ways, &on_link)
+                setups + regime.latency + all.max(transport.time_to_get(options, one, ways, &alone))
             }
-            None => latency + self.time_to_put(message.size, bandwidth, regime),
+            None => {
+                let together = self.time_to_put(message.size, bandwidth, regime);
+                let by_rounds =
+                    if shares { self.time_of_rounds(message.size, of_packet, regime) } else { together };
+                latency + together.max(by_rounds)
+            }
         };
         let latency = (latency + header).min(whole);
         IdleTime { latency, transfer: whole.saturating_sub(latency) }
+    }
+
+    /// Bandwidth of the narrower of the links by which packets of `message` leave and come.
+    fn nic_link_bandwidth(&self, message: &Message) -> Bandwidth {
+        let (topology, nics) = (&self.alone.fabric.topology, message.nic_pair());
+        let up = self.switch.kind(topology.nic_up(message.from.host, nics.from));
+        up.bandwidth.min(self.switch.kind(topology.nic_down(message.to.host, nics.to)).bandwidth)
+    }
+
+    /// Time for which the links of a NIC, of `bandwidth` each, carry a message of `size` side by side.
+    fn time_of_rounds(&self, size: Bytes, bandwidth: Bandwidth, regime: &Regime) -> Duration {
+        let options = &self.format.options;
+        let (packets, links) = (options.packets(size), self.switch.links_of_nics());
+        let time = |payload| {
+            bandwidth.transfer(options.wire(payload)).max(regime.nic_rate.transfer(payload) * links)
+        };
+        let last = options.payload_of(size, packets - 1);
+        let (others, rest) = ((packets - 1) / links, (packets - 1) % links);
+        time(options.payload) * others + time(if rest == 0 { last } else { options.payload })
     }
 
     /// Time for which the packets of a message of `size` keep links of `bandwidth`, or the path of their process, busy.

@@ -69,7 +69,8 @@ impl Packet {
         let on_path = regime.process_rate.transfer(payload);
         // The links of a host's NICs are alike; the first's has the number of the host.
         let kind = self.switch.kind(LinkId(slot.ends().0.host.0));
-        let on_link = kind.transfer(self.format.next_size(slot)).max(regime.nic_rate.transfer(payload));
+        let by_nic = regime.nic_rate.transfer(payload) * self.switch.links_of_nics();
+        let on_link = kind.transfer(self.format.next_size(slot)).max(by_nic);
         let begin = if slot.number == PacketNumber(0) { now.max(slot.prepared) } else { now };
         let begin = begin.max(self.host_interface.paced(process, slot));
         let filled_at = self.host_interface.fill(process, begin, on_path);
@@ -134,8 +135,8 @@ impl Packet {
         self.begin_packet(message, number, size, path, Course(0))
     }
 
-    /// A packet of `sender` has been granted its host's link, and has left at `end`.
-    pub(super) fn injected(&mut self, now: Time, sender: SenderIndex, end: Time, queue: &mut Queue) {
+    /// A packet of `sender` has been granted its host's link.
+    pub(super) fn injected(&mut self, now: Time, sender: SenderIndex, queue: &mut Queue) {
         if !self.host_interface.is_process(sender) {
             return self.ask_again(now, sender);
         }
@@ -145,14 +146,15 @@ impl Packet {
         self.host_interface.note_sent(now, process, slot, size);
         if slot.left.0 == 0 {
             if slot.transfer.role == Role::Plain && slot.message.notify_sent {
-                queue.push(end, owner(slot.message.from.host), Step::Sent(message).token());
+                queue.push(slot.since, owner(slot.message.from.host), Step::Sent(message).token());
             }
             self.host_interface.take_first(now, process, &mut self.messages, &self.format);
         } else {
             self.host_interface.rotate(now, process, &mut self.messages, &self.format);
         }
         if !self.host_interface.is_idle(process) {
-            // Nothing is marked for that: the link is busy now, and looks again when it is not.
+            // Nothing is marked for that: the link is busy now, and looks again when it is not. Where a NIC has several, they
+            // go on to choose.
             self.fill(now, process, queue);
         }
     }

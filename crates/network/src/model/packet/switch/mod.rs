@@ -8,6 +8,7 @@ mod allocation;
 mod credits;
 mod links;
 mod marks;
+mod nic_links;
 mod output_buffers;
 mod passage;
 mod requests;
@@ -26,6 +27,7 @@ use crate::topology::{LinkId, Topology};
 use credits::Credits;
 use links::{Port, VirtualChannel};
 use marks::Marks;
+use nic_links::NicLinks;
 use output_buffers::OutputBuffers;
 use requests::Listed;
 
@@ -98,6 +100,8 @@ impl ChannelCount {
 pub(super) struct Switch {
     channel_count: ChannelCount,
     kinds: Vec<LinkKind>,
+    /// Links of NICs, where each NIC has several in a direction.
+    nic_links: Option<Box<NicLinks>>,
     ports: Vec<Port>,
     /// Links that send, or have sent since the last report of changes.
     moved: MovedLinks,
@@ -144,6 +148,7 @@ impl Switch {
         Switch {
             channel_count: ChannelCount(channels.into()),
             kinds,
+            nic_links: NicLinks::new(topology),
             moved: MovedLinks::new(ports.len()),
             ports,
             channels: vec![VirtualChannel::new(options.credit()); count],
@@ -232,6 +237,7 @@ impl Switch {
     /// Lets the output `link` look again at `at`, unless it does so earlier.
     #[inline]
     fn look_at(&mut self, link: LinkId, at: Time, queue: &mut Queue) {
+        let link = self.first_link(link);
         let port = &mut self.ports[link.at()];
         if at < port.looks_at {
             port.looks_at = at;

@@ -160,6 +160,14 @@ impl Switch {
         self.outputs.as_ref().is_some_and(|outputs| outputs.ports[link.at()].packets > 0)
     }
 
+    /// True if packets wait in output buffers for `first`, or another link of the same NIC in its direction.
+    pub(super) fn has_stored_from(&self, first: LinkId) -> bool {
+        match self.outputs.is_some() && self.is_shared(first) {
+            true => self.in_turn(first).any(|link| self.has_stored(link)),
+            false => self.has_stored(first),
+        }
+    }
+
     fn outputs(&mut self) -> &mut OutputBuffers {
         self.outputs.as_mut().expect("outputs have buffers")
     }
@@ -180,7 +188,9 @@ impl Switch {
         if outputs.ports[link.at()].line_idle_at > now {
             return None;
         }
-        let chosen = self.choose(now, link, packets, messages, |switch, wants, size| {
+        let first = self.first_link(link);
+        let chosen = self.choose(now, first, packets, messages, |switch, wants, size| {
+            let wants = switch.channel_count.same_on(link, wants);
             let buffer = &mut switch.outputs().buffers[wants.at()];
             buffer.lacks |= buffer.room < size;
             buffer.room >= size
@@ -309,8 +319,8 @@ impl Switch {
     /// Returning credit and idle lines of inputs wake the packets that wait for them.
     pub fn look_again(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
         let OutputPort { line_idle_at, packets, .. } = self.outputs().ports[link.at()];
+        let has_requests = self.ports[self.first_link(link).at()].requests != Requester::NONE;
         let port = &self.ports[link.at()];
-        let has_requests = port.requests != Requester::NONE;
         let mut at = Time::NEVER;
         if has_requests && line_idle_at > now {
             at = line_idle_at;

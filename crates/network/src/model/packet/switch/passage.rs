@@ -176,7 +176,7 @@ impl Switch {
         if port.looks_at == now {
             port.looks_at = Time::NEVER;
         }
-        if port.requests != Requester::NONE || self.has_stored(link) {
+        if port.requests != Requester::NONE || self.has_stored_from(link) {
             self.mark(link);
         }
     }
