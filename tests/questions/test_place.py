@@ -3,6 +3,9 @@ read."""
 
 from __future__ import annotations
 
+import shutil
+import socket
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -96,3 +99,22 @@ def test_partners_half_the_ranks_away_meet_on_a_host(tmp_path: Path) -> None:
 def test_one_rank_a_host_leaves_nothing_to_cut() -> None:
     said = hopcast("place", "fat-tree", "-n", 8, "--ppn", 1, "ring", "--bytes", "1KiB")
     assert "one rank a host" in said and "metis" not in said
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_the_launcher_takes_the_file(tmp_path: Path, library: str) -> None:
+    """Two ranks on this host: as many lines of output."""
+    launcher = shutil.which(f"mpiexec.{library}")
+    if launcher is None:
+        pytest.skip(f"no {library} here")
+    file = tmp_path / "file"
+    if library == "openmpi":
+        file.write_text(place.rank_file([0, 0], socket.gethostname(), 0))
+        flags = ["--allow-run-as-root", "--rankfile", file]
+    else:
+        file.write_text(place.host_list([0, 0], "localhost", 0))
+        flags = ["-f", file]
+    command = [launcher, *flags, "-n", "2", "echo", "here"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["here", "here"]

@@ -176,17 +176,26 @@ def test_the_library_takes_the_table(tmp_path: Path, library: str) -> None:
         flags += ["--mca", "coll_tuned_dynamic_rules_filename", str(out)]
     else:
         environment = {"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": str(out)}
+
+    def run(ranks: int) -> subprocess.CompletedProcess:
+        command = [launcher, "-n", str(ranks), *flags, tmp_path / "program"]
+        env = os.environ | environment
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, env=env, check=False)
+
     for ranks in (4, 3):
-        done = subprocess.run(
-            [launcher, "-n", str(ranks), *flags, tmp_path / "program"],
-            capture_output=True, text=True, timeout=120, env=os.environ | environment,
-        )  # fmt: skip
-        # Four counts; sums of 1 to p twice, the last rank's p, and the last block of rank 0, which is the
-        # first rank's 1 in all places but the last, where an all-to-all of what was gathered gives rank 0 the
-        # blocks of rank 0.
+        done = run(ranks)
+        # Four counts: the sum of 1 to p twice, the last rank's p, and, of an all-to-all of what was gathered,
+        # 1.
         sum_of_ranks = ranks * (ranks + 1) / 2
         assert done.returncode == 0, done.stderr
         assert done.stdout.strip() == f"sum {4 * (2 * sum_of_ranks + ranks + 1):g}"
+    # It reads the table: one with an algorithm that it does not have is refused.
+    text = out.read_text()
+    wrong = re.sub(r"^(0) \d+ 0", r"\1 99 0", text, flags=re.MULTILINE)
+    out.write_text(
+        wrong if library == "openmpi" else text.replace("algorithm=MPIR_Allreduce", "algorithm=None")
+    )
+    assert out.read_text() != text and run(4).returncode != 0
 
 
 def test_tuned_algorithms_are_no_slower_than_the_librarys() -> None:
