@@ -17,7 +17,7 @@ use engine::Time;
 
 use super::bundles::{Bound, Bundle};
 use super::classes::UNLIMITED;
-use super::links::Entry;
+use super::link::Entry;
 use super::streams::{NONE, Stream, Streams};
 use crate::model::rate::{Rate, Work};
 

@@ -12,7 +12,7 @@
 
 use engine::Time;
 
-use super::links::Entry;
+use super::link::Entry;
 use super::streams::Streams;
 use crate::model::rate::{Rate, Weight};
 

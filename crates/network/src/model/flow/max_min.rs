@@ -38,7 +38,7 @@ use std::collections::BinaryHeap;
 use engine::Time;
 
 use super::classes::Classes;
-use super::links::{Entry, Link};
+use super::link::{Entry, Link};
 use super::streams::Streams;
 use crate::model::rate::{Rate, Weight, fair_share};
 

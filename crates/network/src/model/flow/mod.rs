@@ -44,10 +44,13 @@
 mod bounds;
 mod bundles;
 mod classes;
+mod comings;
 mod connections;
 mod equal_share;
 mod holding;
 mod host_links;
+mod inspect;
+mod link;
 mod links;
 mod max_min;
 mod queues;
@@ -65,18 +68,19 @@ use super::alone::{Alone, Path};
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use super::rate::Work;
 use crate::interface::{Inspect, Network, Report};
-use crate::message::{Arrival, Delays, IdleTime, Message, Shared};
+use crate::message::{Arrival, IdleTime, Message};
 use crate::nics::{Chooser, NicChoice, NicOrder};
 use crate::routing::Trip;
 use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
 use classes::Classes;
+use comings::Begin;
 use connections::{Connections, Ends};
 pub use host_links::HostLinks;
 use links::Links;
 use max_min::MaxMin;
 use queues::Queues;
-use streams::{Begin, NONE, Streams};
+use streams::{NONE, Streams};
 
 /// Rule by which flows share links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -492,20 +496,5 @@ impl Network for Flow {
 
     fn as_inspect(&self) -> Option<&dyn Inspect> {
         Some(self)
-    }
-}
-
-impl Inspect for Flow {
-    fn delays(&self, message: &Message, contention: Duration) -> Delays {
-        if message.from.host == message.to.host {
-            return Delays::at(Shared::Memory, contention);
-        }
-        let connection = self.connections.find(Ends::of(message));
-        let held_by = connection.map_or(NONE, |connection| self.connections.all[connection as usize].held_by);
-        let topology = &self.alone.fabric.topology;
-        if held_by >= topology.links() {
-            return Delays::at(Shared::Nic, contention);
-        }
-        Delays::at(Shared::of_class(topology.link(LinkId(held_by)).class), contention)
     }
 }

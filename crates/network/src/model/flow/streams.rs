@@ -8,7 +8,8 @@ use engine::{Bytes, Time};
 use super::Sharing;
 use super::bundles::Bundles;
 use super::classes::{Classes, UNLIMITED};
-use super::links::{Entry, Links};
+use super::link::Entry;
+use super::links::Links;
 use super::max_min::{EXACT, slack};
 use crate::model::rate::{Rate, Weight, Work};
 use crate::topology::HostId;
@@ -28,7 +29,7 @@ pub(super) struct Stream {
     pub path: (u32, u16),
     pub regime: u8,
     /// Its index among those with flows.
-    flowing_at: u32,
+    pub flowing_at: u32,
     /// The bundle that it has to itself while all its links are tracked; `NONE` before.
     pub own: u32,
 }
@@ -51,7 +52,7 @@ pub(super) struct Streams {
     /// The event of each.
     pub wakes: Vec<Wake>,
     /// The way out of each one's process, and the NIC that it leads to, if it can be a limit.
-    ways_out: Vec<Option<(u32, u32)>>,
+    pub ways_out: Vec<Option<(u32, u32)>>,
     /// Numbers of streams that are not in use.
     unused: Vec<u32>,
     /// Streams with flows, in no order that matters.
@@ -78,15 +79,6 @@ pub(super) struct Streams {
     /// Links of a bundle and its regime; working memory.
     pub key: Vec<u32>,
     pub sharing: Sharing,
-}
-
-/// Beginning of a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begin {
-    /// No other flow is on its links: it has their rate.
-    Alone,
-    /// Its rate is to be computed.
-    Shared,
 }
 
 impl Streams {
@@ -178,65 +170,6 @@ impl Streams {
         })
     }
 
-    /// Lets the message in slot `flow`, of `size` and `regime`, flow on `stream`, which has none.
-    pub fn begin(&mut self, now: Time, stream: u32, flow: u32, (size, regime): (Bytes, u8)) -> Begin {
-        let state = &mut self.all[stream as usize];
-        assert_eq!(state.flow, NONE, "a connection sends one message after the other");
-        (state.flow, state.regime, state.flowing_at) = (flow, regime, self.flowing.len() as u32);
-        self.flowing.push(stream);
-        self.wakes[stream as usize].at = Time::NEVER;
-        let (mut is_alone, mut is_by_itself) = (true, true);
-        for at in self.path(stream) {
-            let link = &self.links.all[*at as usize];
-            is_alone &= link.load == 0;
-            is_by_itself &= !link.is_bounded & (link.slack == EXACT);
-        }
-        if is_alone {
-            self.begin_alone(now, stream, Work::of(size));
-            return Begin::Alone;
-        }
-        if is_by_itself {
-            let bundle = self.open_own(stream, Work::of(size));
-            self.place(bundle);
-        } else {
-            self.join(now, stream, Work::of(size));
-        }
-        self.enter(now, stream);
-        Begin::Shared
-    }
-
-    /// Lets the message in slot `flow`, of `size` and the same regime, follow the one of `stream` that has just ended. If
-    /// it has waited, it flows from the exact end of that one, which may lie a part of a picosecond in the past.
-    pub fn follow(&mut self, now: Time, stream: u32, flow: u32, (size, has_waited): (Bytes, bool)) -> Begin {
-        let Stream { bundle, due, .. } = self.all[stream as usize];
-        let bottleneck = self.bundles.all[bundle as usize].bottleneck;
-        let begin = if has_waited { due } else { self.clock(bundle, now) };
-        let end = begin.more(Work::of(size));
-        self.bundles.replace(bundle, (due, stream), (end, stream));
-        (self.all[stream as usize].flow, self.all[stream as usize].due) = (flow, end);
-        self.follow_first(bundle);
-        if self.links.all[bottleneck as usize].keeps == 1 {
-            return Begin::Alone;
-        }
-        self.note(bottleneck);
-        Begin::Shared
-    }
-
-    /// Gives `stream` a bundle of its own over all its links, which are tracked; it has yet to be placed on them.
-    #[inline]
-    fn open_own(&mut self, stream: u32, due: Work) -> u32 {
-        let Stream { path, regime, own, .. } = self.all[stream as usize];
-        let bundle = if own == NONE {
-            self.bundles.open(path, regime, (due, stream), None)
-        } else {
-            self.bundles.open_again(own, regime, (due, stream));
-            own
-        };
-        let state = &mut self.all[stream as usize];
-        (state.bundle, state.own, state.due) = (bundle, bundle, due);
-        bundle
-    }
-
     /// Puts a bundle without a rate on its links.
     pub fn place(&mut self, bundle: u32) {
         let super::bundles::Bundle { path: (path, length), regime, .. } = self.bundles.all[bundle as usize];
@@ -262,92 +195,6 @@ impl Streams {
         if let Some(moved) = entries.get(position as usize) {
             self.positions[moved.place()] = position;
         }
-    }
-
-    /// Counts the flow of `stream`, which is in its bundle, on its links.
-    fn enter(&mut self, now: Time, stream: u32) {
-        let Stream { bundle, regime, path: (path, length), .. } = self.all[stream as usize];
-        let (rate, most) = (self.rate(stream), self.bundles.bounds[bundle as usize].most);
-        let bottleneck = self.bundles.all[bundle as usize].bottleneck;
-        let mut first_out = None;
-        for hop in 0..length {
-            let entry = Entry { due: Work::ZERO, number: stream, path, length, hop, regime };
-            let at = self.hops[entry.place()];
-            self.links.count_up(at);
-            let link = &mut self.links.all[at as usize];
-            let weight = self.classes.weight(link.class, regime);
-            let is_first = link.load == 1;
-            if link.is_bounded {
-                link.spare -= weight.takes(most) as i64;
-                self.check(at);
-                self.push(entry);
-            } else {
-                link.keeps += u32::from(at == bottleneck);
-                if rate == Rate::INFINITE {
-                    link.fresh += 1;
-                } else {
-                    link.spare -= weight.takes(rate) as i64;
-                }
-                if at == bottleneck {
-                    self.note(at);
-                }
-                self.change(at);
-            }
-            if is_first {
-                self.links.begin(now, at);
-                if let Some((out, nic)) = self.ways_out[stream as usize]
-                    && out == at
-                {
-                    first_out = Some(nic);
-                }
-            }
-        }
-        first_out.into_iter().for_each(|nic| self.count_active(now, nic, true));
-    }
-
-    /// Lets the flow of `stream`, of which `work` is left, begin alone on its links, and gives it all that they have.
-    fn begin_alone(&mut self, now: Time, stream: u32, work: Work) {
-        let bundle = self.open_own(stream, work);
-        let Stream { path: (path, length), regime, .. } = self.all[stream as usize];
-        let (mut rate, mut narrowest) = (Rate::INFINITE, path);
-        for hop in path..path + u32::from(length) {
-            let at = self.hops[hop as usize];
-            let class = self.links.all[at as usize].class;
-            let share = self.links.equal_share(at, self.classes.weight(class, regime).0);
-            let share = share.min(self.classes.alone(class, regime));
-            if self.sharing == Sharing::EqualShare {
-                self.links.set_level(at, share, now);
-            }
-            if share < rate {
-                (rate, narrowest) = (share, hop);
-            }
-        }
-        let mut first_out = None;
-        for hop in 0..length {
-            let entry = Entry { due: Work::ZERO, number: bundle, path, length, hop, regime };
-            let at = self.hops[entry.place()];
-            self.push(entry);
-            self.links.count_up(at);
-            let link = &mut self.links.all[at as usize];
-            let takes = self.classes.weight(link.class, regime).takes(rate);
-            link.spare = (self.links.capacities[at as usize] - takes) as i64;
-            self.links.begin(now, at);
-            if let Some((out, nic)) = self.ways_out[stream as usize]
-                && out == at
-            {
-                first_out = Some(nic);
-            }
-        }
-        let at = self.hops[narrowest as usize];
-        self.links.set_level(at, rate, now);
-        let clock = self.links.clock(at, now);
-        let link = &mut self.links.all[at as usize];
-        (link.keeps, link.held, link.top) = (1, 1, 0);
-        self.links.entries[at as usize][0].due = clock.more(work);
-        let own = &mut self.bundles.all[bundle as usize];
-        (own.shift, own.bottleneck, own.hop) = (clock, at, narrowest);
-        self.bundles.rates[bundle as usize] = rate;
-        first_out.into_iter().for_each(|nic| self.count_active(now, nic, true));
     }
 
     /// The rate of the flow of `stream`: infinite until it is computed first.
@@ -401,105 +248,6 @@ impl Streams {
 }
 
 impl Streams {
-    /// Takes `stream` off its links: its message has ended, and none follows.
-    pub fn end(&mut self, now: Time, stream: u32) {
-        let bundle = self.all[stream as usize].bundle;
-        let last_out = if self.bundles.all[bundle as usize].is_shared {
-            self.leave_shared(now, stream)
-        } else {
-            self.leave_own(now, stream)
-        };
-        let state = &mut self.all[stream as usize];
-        (state.flow, state.bundle) = (NONE, NONE);
-        let at = state.flowing_at as usize;
-        self.flowing.swap_remove(at);
-        if let Some(moved) = self.flowing.get(at) {
-            self.all[*moved as usize].flowing_at = at as u32;
-        }
-        last_out.into_iter().for_each(|nic| self.count_active(now, nic, false));
-    }
-
-    /// Takes `stream` and its own bundle off its links. Gives the NIC to which its process sends no more, if any.
-    fn leave_own(&mut self, now: Time, stream: u32) -> Option<u32> {
-        let Stream { bundle, regime, .. } = self.all[stream as usize];
-        let rate = self.bundle_rate(bundle);
-        let bottleneck = self.bundles.all[bundle as usize].bottleneck;
-        let mut last_out = None;
-        for hop in self.hop_range(stream) {
-            let (at, mut position) = (self.hops[hop], self.positions[hop]);
-            if at == bottleneck {
-                self.unkeep(at);
-                position = self.release(at, position);
-            }
-            self.remove(at, position);
-            last_out = last_out.or(self.count_out(now, stream, at, regime, rate));
-        }
-        last_out
-    }
-
-    /// Takes `stream` off its links and out of its bundle, and that off its links if it was the last.
-    fn leave_shared(&mut self, now: Time, stream: u32) -> Option<u32> {
-        let Stream { due, bundle, regime, .. } = self.all[stream as usize];
-        let (rate, most) = (self.rate(stream), self.bundles.bounds[bundle as usize].most);
-        let bottleneck = self.bundles.all[bundle as usize].bottleneck;
-        let is_last = self.bundles.counts[bundle as usize] == 1;
-        if !is_last {
-            self.bundles.remove(bundle, (due, stream));
-            self.follow_first(bundle);
-        }
-        let mut tracked = self.bundles.all[bundle as usize].path.0 as usize;
-        let mut last_out = None;
-        for hop in self.hop_range(stream) {
-            let at = self.hops[hop];
-            let is_bounded = self.links.all[at as usize].is_bounded;
-            if is_bounded {
-                self.remove(at, self.positions[hop]);
-            } else {
-                let position = self.positions[tracked];
-                tracked += 1;
-                if at == bottleneck {
-                    self.unkeep(at);
-                }
-                if is_last {
-                    let position = if at == bottleneck { self.release(at, position) } else { position };
-                    self.remove(at, position);
-                }
-            }
-            let takes = if is_bounded { most } else { rate };
-            last_out = last_out.or(self.count_out(now, stream, at, regime, takes));
-        }
-        if is_last {
-            self.close_bundle(bundle);
-        }
-        last_out
-    }
-
-    /// Link `at` holds one flow less back. One with slack may not be put in order for that, and then looks for the next.
-    fn unkeep(&mut self, at: u32) {
-        self.links.all[at as usize].keeps -= 1;
-        if self.links.all[at as usize].slack != EXACT {
-            self.note(at);
-        }
-    }
-
-    /// The flow of `stream` takes its `rate` of link `at` no longer. Gives the NIC to which its process sends no more, if
-    /// the link is the last way to it.
-    #[inline]
-    fn count_out(&mut self, now: Time, stream: u32, at: u32, regime: u8, rate: Rate) -> Option<u32> {
-        self.links.count_down(at);
-        let link = &mut self.links.all[at as usize];
-        link.spare += self.classes.weight(link.class, regime).takes(rate) as i64;
-        if link.load > 0 {
-            if link.keeps > 0 || self.sharing == Sharing::EqualShare {
-                self.change(at);
-            }
-            return None;
-        }
-        (link.level, link.is_bounded, link.touched, link.patience) = (0, false, 0, self.links.patience);
-        self.links.end(now, at);
-        self.ways_out[stream as usize].filter(|(out, _)| *out == at).map(|(_, nic)| nic)
-    }
-
     /// Notes that link `at` has changed.
     pub fn change(&mut self, at: u32) {
         let link = &mut self.links.all[at as usize];
@@ -511,7 +259,7 @@ impl Streams {
 
     /// A process begins or ends to send over `nic`: where that changes what the others can send, their ways
     /// out change.
-    fn count_active(&mut self, now: Time, nic: u32, begins: bool) {
+    pub fn count_active(&mut self, now: Time, nic: u32, begins: bool) {
         let ways = self.links.count_active(nic, begins);
         if ways.is_empty() {
             return;
