@@ -1,4 +1,4 @@
-//! What has held a message back: its last bottleneck.
+//! The last bottleneck of a message: what has held it back.
 
 use engine::Duration;
 

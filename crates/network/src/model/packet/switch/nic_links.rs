@@ -148,12 +148,9 @@ impl Switch {
         messages: &Messages,
     ) -> Option<(LinkId, ChannelIndex)> {
         for link in self.in_turn(first) {
-            match self.choose_crossing(now, link, packets, messages) {
-                Some(input) => {
-                    self.end_turn(link);
-                    return Some((link, input));
-                }
-                None => {}
+            if let Some(input) = self.choose_crossing(now, link, packets, messages) {
+                self.end_turn(link);
+                return Some((link, input));
             }
         }
         None
