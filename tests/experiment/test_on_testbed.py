@@ -10,7 +10,7 @@ import pytest
 import yaml
 from made_up_experiments import TIMED
 from real_mpi import ENVIRONMENT, works
-from test_experiments import HOPCAST, contents, results
+from test_experiments import HOPCAST, contents, experiment, results
 
 TESTBED = Path(__file__).resolve().parents[1] / "testbed"
 sys.path.insert(0, str(TESTBED))
@@ -57,6 +57,8 @@ def test_the_same_file_on_two_hosts_and_simulated(tmp_path: Path) -> None:
     # 300 kB there and back at 12.5 MB/s take 48 ms and headers; the bucket of the testbed lets 2 kB through.
     assert all(0.046 < time < 0.3 for time in times["real"])
     assert all(0.046 < time < 0.06 for time in times["simulated"])
+    compared = experiment(tmp_path, "compare", "real.zip", "simulated.zip")
+    assert compared.returncode == 0 and "size=300000" in compared.stdout, compared.stderr
     real = contents(tmp_path / "real.zip")
     info = yaml.safe_load(real["info.yaml"])
     assert len(info["nodes"]) == 2 and info["versions"][testbed.address(1)]["kernel"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy
@@ -160,3 +161,47 @@ def test_samples_do_not_depend_on_the_global_generator() -> None:
     first = settings(text)
     numpy.random.seed(3)
     assert settings(text) == first
+
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "studies"
+CELLS = {
+    "temporal": 5 * 10 * 6,
+    "eviction": None,
+    "top_switches": 5 * 4 * 10,
+    "geometry": 28,
+    "factorial": 72,
+    "platform_change": 2 * 5,
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_studies_of_the_examples_are_short_and_say_what_they_run(
+    name: str, tmp_path: Path, monkeypatch
+) -> None:
+    shutil.copy("/bin/true", tmp_path / "xhpl")  # stands where the user compiles it
+    monkeypatch.chdir(tmp_path)
+    file = EXAMPLES / f"{name}.toml"
+    assert len(file.read_text().splitlines()) <= 30
+    study = files.load(file)
+    found = list(study.settings())
+    if name == "eviction":  # 2 sizes, 10 clusters, and the divisors of 256, 255, …, 240
+        divisors = sum(sum(left % p == 0 for p in range(1, left + 1)) for left in range(240, 257))
+        assert len(found) == 2 * 10 * divisors
+    else:
+        assert len(found) == CELLS[name]
+    request = cells.request_of(study, found[0])
+    ranks = found[0]["p"] * found[0]["q"]
+    assert request.options["ranks"] == ranks and request.options["kernels"] == "skip"
+    assert f"{found[0]['n']} " in study.files["HPL.dat"].format_map(found[0])
+
+
+def test_each_cell_has_its_own_input_file(tmp_path: Path, monkeypatch) -> None:
+    from hopcast.study import run_cell
+
+    monkeypatch.chdir(tmp_path)
+    Path("reads.py").write_text("def main(comm):\n    comm.compute(seconds=float(open('input').read()))\n")
+    Path("input.in").write_text("{time}")
+    text = '[options]\nranks = 1\n[files]\ninput = "input.in"\n[factors]\ntime = [0.5, 2.0]\n'
+    pieces = cells.pieces(study(text, 'platform = "crossbar"\nworkload = "reads.py"\n'))
+    assert [run_cell.run(piece.inputs)["makespan_s"] for piece in pieces] == [0.5, 2.0]
+    assert Path.cwd() == tmp_path and not Path("input").exists()

@@ -123,3 +123,29 @@ def run(experiment: str, on: str, pieces: Path | None, install: Path | None, out
         click.echo(f"stopped by {made.ended}; the same command goes on", err=True)
         return exits.INTERRUPTED
     return exits.DONE if set(states) <= {"done"} else exits.PROGRAM_FAILED
+
+
+@command.command()
+@click.argument("real", type=click.Path(path_type=Path))
+@click.argument("simulated", type=click.Path(path_type=Path))
+@click.option("--response", metavar="COLUMN", help="Column of results. [default: the first with numbers]")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Page with a picture, HTML."
+)
+def compare(real: Path, simulated: Path, response: str | None, out: Path | None) -> int:
+    """Set the archives REAL and SIMULATED of one experiment side by side, point by point."""
+    from hopcast.experiment import compare as comparing
+    from hopcast.report import html, store
+
+    found = comparing.compare(real, simulated, response)
+    lines = comparing.lines(found)
+    for line in lines:
+        click.echo(line)
+    for finding in found.findings:
+        click.echo(f"warning: {finding}", err=True)
+    if out is not None:
+        title = f"{real.stem} and {simulated.stem}"
+        page = html.experiment_page(title, lines, list(found.findings), comparing.picture(found))
+        store.write_text(out, page, "-o", '<meta name="generator" content="hopcast">')
+        click.echo(f"Page   {out}")
+    return exits.DONE

@@ -45,6 +45,19 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Show progress and pictures in a browser while the run goes on; keeps messages and matrices.",
 )
+@click.option(
+    "--replicates",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Run it N times with other seeds, on all cores, and print an interval instead of the screen.",
+)
+@click.option(
+    "--uncertain",
+    multiple=True,
+    metavar="KEY=PERCENT",
+    help="With --replicates: draw this value of the platform anew each time, with this standard deviation; "
+    "may be repeated.",
+)
 def command(
     platform: str | None,
     workload: str | None,
@@ -54,6 +67,8 @@ def command(
     request_file: str | None,
     save_request: str | None,
     live: bool,
+    replicates: int | None,
+    uncertain: tuple[str, ...],
     **flags,
 ) -> int:
     """Predict how long WORKLOAD takes on PLATFORM.
@@ -76,12 +91,35 @@ def command(
             if peers is None or peers.rank == 0:
                 request.save(save_request)
             return exits.DONE
+        if replicates is not None or uncertain:
+            return _replicated(request, replicates, uncertain, as_json)
         with request.inside(), _shown(request, out) if live and out else nullcontext() as watcher:
             return _run(request, peers, out and out.absolute(), as_json, quiet, watcher)
     except InputError as error:
         if peers is not None:
             peers.tell(error)
         raise
+
+
+def _replicated(
+    request: RunRequest, count: int | None, uncertain: tuple[str, ...], as_json: bool
+) -> int:
+    """Prints the interval of replicates."""
+    import json
+    from dataclasses import asdict
+
+    from hopcast.experiment import runners
+    from hopcast.study import replicates
+
+    if count is None:
+        raise InputError("--uncertain says what --replicates N draws anew")
+    if request.options.get("out"):
+        raise InputError("--replicates: reports of single runs are kept by 'hopcast study --reports'")
+    spreads = replicates.spreads_of(uncertain)
+    with request.inside():
+        found = replicates.predict(request, count, spreads, runners.named("local", runners.Settings()))
+    click.echo(json.dumps(asdict(found), indent=2) if as_json else "\n".join(found.lines()))
+    return exits.DONE
 
 
 def _run(

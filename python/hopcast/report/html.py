@@ -115,6 +115,12 @@ def study_page(page: object) -> str:
     return _environment().get_template("study.html").render(page=page)
 
 
+def experiment_page(title: str, lines: list[str], findings: list[str], picture: object) -> str:
+    """Page about a real and a simulated archive; `picture` is a `Picture`."""
+    template = _environment().get_template("experiment.html")
+    return template.render(title=title, lines=lines, findings=findings, picture=picture)
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined

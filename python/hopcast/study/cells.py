@@ -25,7 +25,8 @@ def pieces(study: Study) -> list[Piece]:
             inputs = {
                 "hopcast": [__version__, hashes.core],
                 "request": {key: value for key, value in request.fields().items() if key != "directory"},
-                "files": hashes.of(request),
+                "hashes": hashes.of(request),
+                "files": {name: str(_filled(text, settings)) for name, text in study.files.items()},
                 "responses": {name: formula.text for name, formula in study.responses.items()},
                 "settings": settings if study.responses else {},
             }

@@ -66,15 +66,17 @@ class Factor:
         return self.levels[min(len(self.levels) - 1, int(share * len(self.levels)))]
 
     def settings(self, level: Any) -> dict[str, Any]:
-        """Names and values of a level: those of a table beside a label of the whole."""
+        """Names and values of a level: those of a table, beside a label of the whole if there are several."""
         if not isinstance(level, Mapping):
             return {self.name: level}
+        if len(self.levels) == 1:
+            return dict(level)
         return {self.name: ", ".join(f"{name}={value}" for name, value in level.items()), **level}
 
 
 def factor(name: str, written: Any, place: str) -> Factor:
     """Reads a factor: one value, a list, or a range `{from = 1, to = 9, step = 2}`."""
-    if isinstance(written, Mapping):
+    if isinstance(written, Mapping) and not written.keys().isdisjoint(_RANGE):
         span = _span(written, place)
         return Factor(name, tuple(span.values()), span)
     levels = written if isinstance(written, list) else [written]

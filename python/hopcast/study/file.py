@@ -26,6 +26,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "derived": dict,
     "exclude": list,
     "design": dict,
+    "files": dict,
     "responses": dict,
 }
 _PLACES = ("platform", "workload")
@@ -45,6 +46,8 @@ class Study:
     workload: list[str]
     options: dict[str, Any]
     overrides: dict[str, Any]
+    files: dict[str, str]
+    """Input files of the workload: by name the text, in which names in braces stand for their values."""
     factors: list[Factor]
     derived: dict[str, Formula]
     exclude: list[Formula]
@@ -106,6 +109,10 @@ def read(text: str, place: str, directory: Path, name: str) -> Study:
         workload=_words(_wanted(written, factors, "workload", place)),
         options=written.get("options", {}),
         overrides=dict(_flat(written.get("set", {}))),
+        files={
+            name: _template(directory / str(path), f"{place}: [files] {name}")
+            for name, path in written.get("files", {}).items()
+        },
         factors=factors,
         derived=_formulas(written, "derived", place),
         exclude=[Formula(text, f"{place}: exclude") for text in written.get("exclude", [])],
@@ -127,6 +134,13 @@ def _wanted(written: Mapping[str, Any], factors: list[Factor], key: str, place: 
 
 def _words(workload: str | list) -> list[str]:
     return shlex.split(workload) if isinstance(workload, str) else [str(word) for word in workload]
+
+
+def _template(path: Path, place: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{place}: {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -151,7 +165,7 @@ def _check_use(study: Study) -> None:
         if name not in options.table() or name in ("set", "out"):
             raise InputError(f"{study.place}: [options]: unknown option '{name}'")
     templates = [study.platform, *study.workload, *map(str, study.options.values())]
-    templates += map(str, study.overrides.values())
+    templates += [*map(str, study.overrides.values()), *study.files.values()]
     used = {name for template in templates for name in fields(template, study.place)}
     formulas = [*study.derived.values(), *study.exclude, *study.responses.values()]
     words = {word for formula in formulas for word in formula.names()}

@@ -92,8 +92,8 @@ def _probability(value: float) -> str:
 
 
 def factor_names(study: Study) -> list[str]:
-    """Columns of what varies: factors without the parts of their tables, and derived names."""
-    return [factor.name for factor in study.factors]
+    """Columns of what varies: factors, without the parts of their tables."""
+    return [factor.name for factor in study.factors if factor.name in factor.settings(factor.levels[0])]
 
 
 def _sentence(rows: Sequence[dict[str, Any]], best: dict[str, Any] | None, names: Sequence[str]) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from hopcast import scratch
 from hopcast.study.expressions import Formula
 
 RESPONSES = {
@@ -34,13 +38,34 @@ def run(inputs: Mapping[str, Any]) -> dict[str, Any]:
     request = RunRequest.from_json(json.dumps(inputs["request"], ensure_ascii=False), "cell")
     if "report" in inputs:
         request = request.changed(out=inputs["report"])
-    report = predict(request)
+    with _beside(inputs.get("files", {})):
+        report = predict(request)
     values = values_of(report.summary)
     names = {**inputs.get("settings", {}), **values}
     for name, text in inputs.get("responses", {}).items():
         names[name] = values[name] = _formula(text, name)(names)
     costs = {"wall_s": report.summary["wall_s"], "peak_rss_B": report.summary["peak_rss_B"]}
     return values | {"costs": costs}
+
+
+@contextmanager
+def _beside(files: Mapping[str, str]) -> Iterator[None]:
+    """Works in a copy of this folder, of links, in which these files stand; in the folder itself if none."""
+    if not files:
+        yield
+        return
+    here = Path.cwd()
+    with scratch.folder() as folder:
+        for entry in here.iterdir():
+            if entry.name not in files:
+                (folder / entry.name).symlink_to(entry)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(here)
 
 
 def values_of(summary: Mapping[str, Any]) -> dict[str, Any]:

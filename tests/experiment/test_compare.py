@@ -1,0 +1,68 @@
+"""Real and simulated archives side by side."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from test_experiments import experiment
+
+from hopcast.errors import InputError
+from hopcast.experiment import compare
+
+
+def archive(file: Path, rows: list[tuple[int, int, float]], pieces_hash: str = "p") -> Path:
+    """An archive with times by size and repetition."""
+    lines = [f"{number},{size},{turn},done,,{time}" for number, (size, turn, time) in enumerate(rows)]
+    with zipfile.ZipFile(file, "w") as opened:
+        opened.writestr("info.yaml", f"experiment_sha256: e\npieces_sha256: {pieces_hash}\n")
+        opened.writestr("results.csv", "\n".join(["piece,size,repetition,state,why,time_s", *lines, ""]))
+        opened.writestr("pieces.csv", "size,repetition\n")
+    return file
+
+
+def test_points_are_compared_by_their_medians(tmp_path: Path) -> None:
+    measured = [(size, turn, size * (1 + 0.1 * turn)) for turn in range(5) for size in (1, 2)]
+    real = archive(tmp_path / "real.zip", measured)
+    simulated = archive(tmp_path / "simulated.zip", [(1, 0, 1.2), (2, 0, 4.8), (3, 0, 1.0)], "other")
+    found = compare.compare(real, simulated)
+    first, second = found.points
+    # Medians of 1, 1.1, 1.2, 1.3, 1.4 and of twice that: 1.2 and 2.4.
+    assert first.error == pytest.approx(0) and second.error == pytest.approx(1)
+    assert first.is_within and not second.is_within
+    assert 1 <= first.interval[0] < 1.2 < first.interval[1] <= 1.4
+    assert found.median_error() == pytest.approx(0.5)
+    assert "the two have other experiment files" in found.findings
+    assert "1 points are only in the simulated archive" in found.findings
+
+
+def test_an_effect_of_the_order_is_found(tmp_path: Path) -> None:
+    """A machine that becomes slower with each measurement."""
+    real = archive(tmp_path / "real.zip", [(1, turn, 1 + 0.01 * turn) for turn in range(40)])
+    simulated = archive(tmp_path / "simulated.zip", [(1, 0, 1.0)])
+    assert any("drift over time" in finding for finding in compare.compare(real, simulated).findings)
+
+
+def test_the_command_prints_and_draws(tmp_path: Path) -> None:
+    archive(tmp_path / "real.zip", [(1, 0, 1.0), (1, 1, 1.2), (2, 0, 2.0)])
+    archive(tmp_path / "simulated.zip", [(1, 0, 1.1), (2, 0, 2.2)])
+    done = experiment(tmp_path, "compare", "real.zip", "simulated.zip", "-o", "page.html")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "size=2" in done.stdout and "+10.0 %" in done.stdout and "time_s: median error 5.0 %" in done.stdout
+    )
+    assert "<svg" in (tmp_path / "page.html").read_text()
+
+
+def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:
+    real = archive(tmp_path / "real.zip", [(1, 0, 1.0)])
+    with pytest.raises(InputError, match="no point in common"):
+        compare.compare(real, archive(tmp_path / "other.zip", [(2, 0, 1.0)]))
+    with pytest.raises(InputError, match="has no column 'speed'"):
+        compare.compare(real, real, "speed")
+    with pytest.raises(InputError, match="no piece that is done"):
+        compare.compare(archive(tmp_path / "empty.zip", []), real)
+    (tmp_path / "text.zip").write_text("no zip")
+    with pytest.raises(InputError, match="is no archive of an experiment"):
+        compare.compare(real, tmp_path / "text.zip")
