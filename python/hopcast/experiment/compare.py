@@ -1,8 +1,9 @@
 """Real and simulated archives of one experiment side by side, point by point.
 
 A point is a set of parameters; its repetitions, and the rows that a piece has for each, are measurements of
-it. The real side has a median with its bootstrap interval; the simulated one is its prediction. Over time, drift
-(first and second half) and runs above and below the median are looked for in the real side.
+it. The real side has a median with its bootstrap interval; the simulated one is its prediction. In the real
+side a trend over the order of the measurements, and too few or too many runs about the median, are looked
+for.
 """
 
 from __future__ import annotations
