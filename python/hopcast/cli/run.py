@@ -101,9 +101,7 @@ def command(
         raise
 
 
-def _replicated(
-    request: RunRequest, count: int | None, uncertain: tuple[str, ...], as_json: bool
-) -> int:
+def _replicated(request: RunRequest, count: int | None, uncertain: tuple[str, ...], as_json: bool) -> int:
     """Prints the interval of replicates."""
     import json
     from dataclasses import asdict
