@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -60,7 +61,8 @@ def kept(folder: Path) -> int:
     """Results in the store of a study that runs; it is copied, since the study has it for itself."""
     with tempfile.TemporaryDirectory() as place:
         for file in (folder / "out").glob("pieces.sqlite*"):
-            shutil.copy(file, place)
+            with contextlib.suppress(FileNotFoundError):  # the store removes files of its own
+                shutil.copy(file, place)
         connection = sqlite3.connect(Path(place) / "pieces.sqlite")
         try:
             return connection.execute("SELECT count(*) FROM pieces").fetchone()[0]
