@@ -59,7 +59,7 @@ class User:
         self.ask("PATCH", f"/uploads/{upload}", content=content, headers={"Upload-Offset": "0"})
         return upload
 
-    def until(self, run: str, fits: Callable[[dict], bool], limit_s: float = 60) -> dict[str, Any]:
+    def until(self, run: str, fits: Callable[[dict], bool], limit_s: float = 150) -> dict[str, Any]:
         """State of a run as soon as it fits."""
         end_s = time.monotonic() + limit_s
         while not fits(state := self.ask("GET", f"/runs/{run}")):

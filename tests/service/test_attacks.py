@@ -46,7 +46,7 @@ SQL = (
 needs_landlock = pytest.mark.skipif(not confinement.landlock_version(), reason="this kernel has no Landlock")
 
 
-def replay(user: User, name: str, content: bytes, limit_s: float = 60) -> dict:
+def replay(user: User, name: str, content: bytes, limit_s: float = 150) -> dict:
     """State of a run of an uploaded trace, once it is over."""
     files = {name: user.upload(name, content)}
     asked = {"platform": "crossbar", "workload": {"kind": "trace", "path": name}}
@@ -134,7 +134,7 @@ def test_a_bomb_is_ended_by_the_limit_of_the_disk(
     folder = settings.run_folder(run)
     while user.ask("GET", f"/runs/{run}")["ended_at"] is None:
         peak_B = max(peak_B, size_B(folder))
-        assert time.monotonic() < begin_s + 60
+        assert time.monotonic() < begin_s + 150
     state = user.ask("GET", f"/runs/{run}")
     assert state["state"] == "failed" and peak_B < 40 << 20
     assert size_B(folder) < 2 << 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,11 @@ from hopcast.service.state import Service
 if TYPE_CHECKING:
     import pyarrow
 
+_MOST_DRAWN = 16
+_drawing = threading.Lock()
+_drawn: dict[Path, tuple[tuple[str, ...], list]] = {}
+"""Names of the parts of a run's tables, and the pictures that were drawn of them; the latest used last."""
+
 _EVERY_S = 0.5
 _QUIET = 20
 """Looks without news after which a comment is sent, so that a connection that is gone is noticed."""
@@ -27,16 +33,33 @@ def pictures(report: Path, ranks: int | None) -> list:
     report: folder into which the run will write its report.
     ranks: number of its ranks, if that is known.
     """
+    # One at a time, and once for all who watch: drawing takes memory.
+    with _drawing:
+        stamp = tuple(sorted(path.name for path in (report / parts.FOLDER).glob("*/[0-9]*.parquet")))
+        if not stamp:
+            return []
+        before = _drawn.pop(report, None)
+        if before is None or before[0] != stamp:
+            before = (stamp, _draw(report, ranks))
+        _drawn[report] = before
+        while len(_drawn) > _MOST_DRAWN:
+            del _drawn[next(iter(_drawn))]
+        return before[1]
+
+
+def _draw(report: Path, ranks: int | None) -> list:
+    import pyarrow
+
     from hopcast.live_tables import rows
     from hopcast.report.pictures import matrix_over_time, messages_over_time
     from hopcast.report.store import Result
 
-    if not (report / parts.FOLDER).is_dir():
-        return []
     tables = rows(report)
     ranks = ranks or _ranks(tables.get("matrix_periods"))
     result = Result({"ranks": ranks, "kept_messages": _kept(tables.get("messages"))}, tables)
     drawn = [picture.draw(result) for picture in (messages_over_time, matrix_over_time)]
+    del tables, result
+    pyarrow.default_memory_pool().release_unused()
     return [picture for picture in drawn if picture is not None]
 
 

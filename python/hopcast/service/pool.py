@@ -285,7 +285,7 @@ def _limit_met(folder: Path, code: int | None) -> str | None:
 def _reason(why: str, code: int, settings: Settings) -> str:
     limits = settings.limits
     return {
-        "stop": f"it was told to stop, and wrote no report within {limits.grace_s:g} s",
+        "stop": f"it was stopped before it simulated, or wrote no report within {limits.grace_s:g} s",
         "wall": f"a run may take {limits.wall_s:g} s here",
         "cpu": f"a run may take {limits.cpu_s:g} s of processor time here",
         "memory": f"a run may use {limits.memory_B / 2**30:.3g} GiB of memory here; try fewer ranks",
