@@ -75,6 +75,8 @@ def test_commands_run_on_all_hosts(tmp_path: Path, hosts: Hosts) -> None:
     assert "processor" in found["information/two/cpuinfo.txt"]
     assert {line.split(",")[1] for line in found["monitoring.csv"].splitlines()[1:]} == {"one", "two"}
     assert found["commands.log"].count("$ echo begun > mark") == 2
+    loops = subprocess.run(["pgrep", "-f", "memory_available_B.*sleep 0.1"], capture_output=True, text=True)
+    assert not loops.stdout.split(), "monitoring outlived the experiment"
 
 
 def test_pieces_of_a_host_that_dies_run_elsewhere(tmp_path: Path, hosts: Hosts) -> None:

@@ -111,7 +111,7 @@ class _Started:
 
     def stop(self) -> None:
         """Ends it with all that it has started, and fetches its output."""
-        end = f"kill -TERM -- -{self._number}; cat {self._kept}; rm -f {self._kept}"
+        end = f"kill -s TERM -- -{self._number}; cat {self._kept}; rm -f {self._kept}"
         with contextlib.suppress(NodeDied):
             _, out, _ = self._connection.run(end, "/tmp", Stop())
             self._output.write_text(out, encoding="utf-8")
