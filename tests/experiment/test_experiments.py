@@ -146,6 +146,23 @@ def test_a_killed_experiment_goes_on(tmp_path: Path) -> None:
     assert [one["stdout"] for one in history if one["command"] == "echo hello 1"] == ["hello 1\n"]
 
 
+def test_monitoring_ends_with_a_killed_experiment(tmp_path: Path) -> None:
+    shell(tmp_path, "n\n1\n2\n", "sleep: 3.0\nmonitoring: 130 ms\n")
+    process = subprocess.Popen([*HOPCAST, "experiment", *RUN, "-o", "out.zip"], cwd=tmp_path)
+    file = tmp_path / "out.zip.d" / f"monitoring-{os.uname().nodename}.csv"
+    wait_for(lambda: file.exists() and file.stat().st_size > 0)
+    process.kill()
+    process.wait()
+
+    def ended() -> bool:
+        loops = subprocess.run(
+            ["pgrep", "-f", "memory_available_B.*sleep 0.13"], capture_output=True, text=True
+        )
+        return not loops.stdout.split()
+
+    wait_for(ended)
+
+
 def timed(folder: Path) -> None:
     (folder / "trips.py").write_text(TIMED)
     (folder / "pieces.csv").write_text("size,repetition\n1000,1\n100000,1\n1000,2\n")

@@ -160,8 +160,11 @@ class Processes:
 
     def start(self, command: str, directory: str, output: Path) -> Background:
         """See `Connection.start`."""
+        # However this process ends, what it has started here ends within a second.
+        guard = f"(while kill -0 {os.getpid()} 2>/dev/null; do sleep 1; done; kill -s TERM -- -$$) &\n"
+        text = command if self._agent else guard + command
         with output.open("w", encoding="utf-8") as file:
-            return _Started(self._begin(command, directory, file, subprocess.DEVNULL))
+            return _Started(self._begin(text, directory, file, subprocess.DEVNULL))
 
     def _begin(self, command: str, directory: str, out, error) -> subprocess.Popen:
         words, place = ["sh", "-c", command], directory
