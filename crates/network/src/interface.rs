@@ -67,6 +67,11 @@ pub trait Network: Send {
         self.report(now, observer);
     }
 
+    /// Number of messages that [`Network::report_changes`] looks at beside the links.
+    fn looks(&self) -> u64 {
+        0
+    }
+
     /// Its state, for questions; `None` of a model that has no answers.
     fn as_inspect(&self) -> Option<&dyn Inspect> {
         None

@@ -2,7 +2,8 @@
 //!
 //! The period starts at one microsecond and doubles whenever the periods run out: neighbouring
 //! periods are merged, so memory is bounded for any run length. Networks with more links than
-//! [`MOST_LINKS`] are kept by class of link over time.
+//! [`MOST_LINKS`] are kept by class of link over time. A model that looks at every message under way for a
+//! sample (`flow`) has at most 32 periods from [`MOST_LOOKS`] on, so that samples cost less than the run.
 
 use engine::{Bandwidth, Duration, Observer, Time};
 use network::message::LinkUse;
@@ -12,6 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::table::{Column, Table};
 
 const MOST_PERIODS: usize = 128;
+/// Most periods of runs with so many messages under way that samples are costly.
+const FEWER_PERIODS: usize = 32;
+/// Messages that samples look at before periods become fewer.
+const MOST_LOOKS: u64 = 1 << 21;
 const MOST_LINKS: usize = 4096;
 const FIRST_PERIOD: Duration = Duration(1_000_000);
 
@@ -31,6 +36,8 @@ struct OverTime {
     /// Traffic by period: `(cell, bytes)`, ascending by cell, which is a link or a class of links.
     periods: Vec<Vec<(u32, u64)>>,
     by_class: bool,
+    /// Messages that samples have looked at.
+    looks: u64,
 }
 
 /// Collects one report of all links.
@@ -73,6 +80,7 @@ impl Links {
             period: FIRST_PERIOD,
             periods: Vec::new(),
             by_class: links as usize > MOST_LINKS,
+            looks: 0,
         });
         Links { totals: Vec::new(), carried: Vec::new(), over_time }
     }
@@ -93,6 +101,7 @@ impl Links {
         let cell = |link: LinkId| if by_class { class(link).into() } else { link.0 };
         let mut changes = Changes { carried: &mut self.carried, cells: Vec::new(), cell: &cell };
         network.report_changes(now, &mut changes);
+        over_time.looks += network.looks();
         over_time.close(merged(changes.cells));
     }
 
@@ -165,12 +174,12 @@ impl OverTime {
 
     /// Merges neighbouring periods once there are too many.
     fn fold(&mut self) {
-        if self.periods.len() < MOST_PERIODS {
-            return;
+        let most = if self.looks < MOST_LOOKS { MOST_PERIODS } else { FEWER_PERIODS };
+        while self.periods.len() >= most && self.periods.len().is_multiple_of(2) {
+            self.period = self.period * 2;
+            let pairs = std::mem::take(&mut self.periods);
+            self.periods = pairs.chunks(2).map(|pair| merged(pair.concat())).collect();
         }
-        self.period = self.period * 2;
-        let pairs = std::mem::take(&mut self.periods);
-        self.periods = pairs.chunks(2).map(|pair| merged(pair.concat())).collect();
     }
 
     fn table(&self, names: &LinkNames) -> Table {
@@ -306,7 +315,7 @@ mod tests {
     /// Periods stay bounded in any run, and no byte is lost.
     #[test]
     fn periods_double_and_keep_every_byte() {
-        let mut over_time = OverTime { period: FIRST_PERIOD, periods: Vec::new(), by_class: false };
+        let mut over_time = OverTime { period: FIRST_PERIOD, periods: Vec::new(), by_class: false, looks: 0 };
         let mut total = 0;
         for step in 0..2_000u64 {
             over_time.close(vec![(step as u32 % 3, step)]);
@@ -316,6 +325,22 @@ mod tests {
         let kept: u64 = over_time.periods.iter().flatten().map(|cell| cell.1).sum();
         assert_eq!(kept, total);
         assert_eq!(merged(vec![(2, 1), (1, 5), (2, 3)]), [(1, 5), (2, 4)]);
+    }
+
+    /// Where samples are costly there are fewer periods, whose ends are multiples of their length.
+    #[test]
+    fn costly_samples_are_fewer() {
+        let mut over_time = OverTime { period: FIRST_PERIOD, periods: Vec::new(), by_class: false, looks: 0 };
+        let (mut now, mut total) = (0, 0);
+        for step in 0..1_000u64 {
+            now += over_time.period.0;
+            over_time.looks += if step < 100 { 0 } else { 50_000 };
+            over_time.close(vec![(0, step)]);
+            total += step;
+            assert_eq!(now, over_time.period.0 * over_time.periods.len() as u64);
+        }
+        assert!(over_time.periods.len() < FEWER_PERIODS);
+        assert_eq!(over_time.periods.iter().flatten().map(|cell| cell.1).sum::<u64>(), total);
     }
 
     #[test]

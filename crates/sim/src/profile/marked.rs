@@ -50,6 +50,10 @@ impl Network for MarkedNetwork {
         self.network.report_changes(now, observer);
     }
 
+    fn looks(&self) -> u64 {
+        self.network.looks()
+    }
+
     fn as_inspect(&self) -> Option<&dyn Inspect> {
         self.network.as_inspect()
     }

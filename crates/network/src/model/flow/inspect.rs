@@ -1,13 +1,23 @@
-//! The last bottleneck of a message: what has held it back.
+//! What flows have moved, and the last bottleneck of a message.
 
-use engine::Duration;
+use engine::{Bytes, Duration, Time};
 
 use super::Flow;
 use super::connections::Ends;
 use super::streams::NONE;
 use crate::interface::Inspect;
 use crate::message::{Delays, Message, Shared};
+use crate::model::rate::Work;
 use crate::topology::LinkId;
+
+impl Flow {
+    /// Bytes on the wire that the flow of a stream has moved.
+    pub(super) fn flowed(&self, stream: u32, now: Time) -> Bytes {
+        let flow = self.streams.all[stream as usize].flow;
+        let (size, left) = (self.flight.get(flow).message.size, self.streams.left(stream, now));
+        self.alone.wire_bytes(Work::of(size).less(left).bytes())
+    }
+}
 
 impl Inspect for Flow {
     fn delays(&self, message: &Message, contention: Duration) -> Delays {

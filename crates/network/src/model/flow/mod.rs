@@ -62,7 +62,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError, Kind, Parameter};
-use engine::{Bytes, Duration, Queue, Time, Token};
+use engine::{Duration, Queue, Time, Token};
 
 use super::alone::{Alone, Path};
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
@@ -317,13 +317,6 @@ impl Flow {
 }
 
 impl Flow {
-    /// Bytes on the wire that the flow of a stream has moved.
-    fn flowed(&self, stream: u32, now: Time) -> Bytes {
-        let flow = self.streams.all[stream as usize].flow;
-        let (size, left) = (self.flight.get(flow).message.size, self.streams.left(stream, now));
-        self.alone.wire_bytes(Work::of(size).less(left).bytes())
-    }
-
     /// Lets the message in slot `flow`, the first of its queue, flow. If it takes no time, goes on with the next one.
     fn advance(&mut self, now: Time, mut flow: u32, queue: &mut Queue) {
         while !self.begin(now, flow, queue) {
@@ -492,6 +485,10 @@ impl Network for Flow {
         let under_way: Vec<_> =
             flowing.map(|stream| (self.flowed(*stream, now), self.streams.hop_range(*stream))).collect();
         self.streams.links.report_changes(now, &self.streams.hops, &under_way, observer);
+    }
+
+    fn looks(&self) -> u64 {
+        self.streams.flowing.len() as u64
     }
 
     fn as_inspect(&self) -> Option<&dyn Inspect> {
