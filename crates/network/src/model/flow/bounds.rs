@@ -4,7 +4,7 @@
 //! of the flow. Most links of a busy network are never full: for them it is enough to know that
 //!
 //! ```text
-//! sum over its flows of most(bundle of the flow) ≤ capacity,      rate ≤ most ≤ 17/14 rate
+//! sum over its flows of most(bundle of the flow) ≤ capacity,      rate ≤ most ≤ 5/2 rate
 //! ```
 //!
 //! While a bundle's rate stays within its bounds, nothing moves on bounded links; when it leaves them, the bounds and

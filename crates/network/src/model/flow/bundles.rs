@@ -86,9 +86,9 @@ impl Bound {
     /// Bound of a bundle without a rate.
     const NONE: Bound = Bound { least: Rate(0), most: Rate(0) };
 
-    /// Bound with some room around `rate`: a rate that changes little by little moves it now and then.
+    /// Bound with room around `rate`: a rate that changes little by little moves it now and then.
     pub fn around(rate: Rate) -> Bound {
-        Bound { least: Rate(rate.0 - rate.0 / 8), most: Rate(rate.0 + rate.0 / 16) }
+        Bound { least: Rate(rate.0 / 2), most: Rate(rate.0 + rate.0 / 4) }
     }
 
     pub fn holds(self, rate: Rate) -> bool {
