@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(merged(vec![(2, 1), (1, 5), (2, 3)]), [(1, 5), (2, 4)]);
     }
 
-    /// Where samples are costly there are fewer periods, whose ends are multiples of their length.
+    /// Periods are fewer where samples are costly, and end at multiples of their length.
     #[test]
     fn costly_samples_are_fewer() {
         let mut over_time = OverTime { period: FIRST_PERIOD, periods: Vec::new(), by_class: false, looks: 0 };

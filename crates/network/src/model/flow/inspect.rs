@@ -1,4 +1,4 @@
-//! What flows have moved, and the last bottleneck of a message.
+//! Inspection of flows: what they have moved, and the last bottleneck of a message.
 
 use engine::{Bytes, Duration, Time};
 
