@@ -175,7 +175,7 @@ impl OverTime {
     /// Merges neighbouring periods once there are too many.
     fn fold(&mut self) {
         let most = if self.looks < MOST_LOOKS { MOST_PERIODS } else { FEWER_PERIODS };
-        while self.periods.len() >= most && self.periods.len().is_multiple_of(2) {
+        while self.periods.len() >= most && self.periods.len() % 2 == 0 {
             self.period = self.period * 2;
             let pairs = std::mem::take(&mut self.periods);
             self.periods = pairs.chunks(2).map(|pair| merged(pair.concat())).collect();
