@@ -129,7 +129,8 @@ fn transfers_keep_their_nics() {
         let nics = Some(NicPair { from: 2, to: 1 });
         let message = Message { nics, ..common::message((0, 0), (19, 0), size, 0) };
         let times = run(&mut packet, &[(Time(0), message)]);
-        let alone = network(&torus(&[8, 8]), options(), transport).idle_time(&message);
+        let on_one_nic = Message { nics: None, ..message };
+        let alone = network(&torus(&[8, 8]), options(), transport).idle_time(&on_one_nic);
         assert_eq!(times[0].1, Time(0) + alone + Duration(setups * SETUP));
         assert_eq!(packet.idle_time(&message), times[0].1.since(Time(0)));
         let (source, target) = (network::HostId(0), network::HostId(19));
