@@ -9,8 +9,8 @@
 //!
 //! While a bundle's rate stays within its bounds, nothing moves on bounded links; when it leaves them, the bounds and
 //! the sums are made anew. Should a sum exceed the capacity, the link is tracked again before the instant ends. So a
-//! bounded link is in order (see `max_min.rs`) whatever its exact use is, and rates are those of a computation over all
-//! links. Links start tracked, and are bounded when tracking them has cost more than that; each time that this was
+//! bounded link is in order (see `max_min.rs`) whatever its exact use is, and where no link has slack, rates are those of a
+//! computation over all links. Links start tracked, and are bounded when tracking them has cost more than that; each time that this was
 //! wrong, the next attempt comes after twice the cost.
 
 use engine::Time;
@@ -30,7 +30,7 @@ pub(super) const FEW: u32 = 64;
 
 impl Streams {
     /// Lets the flow of `stream`, of which `work` is left, join the bundle of its tracked links: some of its links are
-    /// bounded.
+    /// bounded or have slack.
     pub fn join(&mut self, now: Time, stream: u32, work: Work) {
         self.track_one(stream, now);
         let regime = self.find_key(stream);

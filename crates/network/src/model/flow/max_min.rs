@@ -21,8 +21,8 @@
 //! Levels round down, and depend on nothing but the rates of slower flows: so rates are a function of
 //! the set of flows, not of how it came about.
 //!
-//! Where hundreds of flows share links, each that comes or goes changes the rates of all others by little, and all of
-//! them are to be computed anew. So links with at least `MANY` flows have slack: one is left as it is while
+//! Links with at least `MANY` flows have slack, since each flow that comes or goes would change the rates of hundreds of
+//! others by little, and all of them were to be computed anew. Such a link is left as it is while
 //!
 //! ```text
 //! |sum over its flows of rate - capacity| ≤ 2⁻⁷ capacity,      rate of a flow on it ≤ (1 + 2⁻⁷) level

@@ -7,7 +7,7 @@
 //! with the bandwidth of the crossbars among those of the path, where routers have one of their own. It is
 //! summed over the payloads p of the packets. A message without payload is one packet, which has a header.
 //!
-//! Where packets share the K links of a NIC, the bandwidth of the path is that of all K, and links and crossbars pass the
+//! The K links of a NIC are shared by packets: the bandwidth of the path is that of all K, and links and crossbars pass the
 //! packets side by side, in ⌈packets / K⌉ rounds:
 //!
 //! ```text
