@@ -73,7 +73,7 @@ use file::Files;
 use functions::Functions;
 use index::{FileAccessIndex, LateIndex, Numbered, OutboxIndex, SocketIndex};
 use memory::Memory;
-use overheads::{Late, Noise, overlap_of};
+use overheads::{Late, Noise, begins_apart, overlap_of};
 use predefined::Predefined;
 use present_event::PresentEvent;
 use processes::Processes;
@@ -215,6 +215,8 @@ pub struct World {
     noise: Option<Noise>,
     /// True if CPU times of messages follow from their sizes alone: they have no noise, and copies have none of their own.
     overheads_are_plain: bool,
+    /// True if calls that begin to send may have times of their own.
+    begins_apart: bool,
     /// True if messages may be later than the network delivers them: by noise, or by latency that overlaps with its work.
     may_hold_back: bool,
     functions: Functions,
@@ -245,6 +247,7 @@ impl World {
             files: Files::new(setup.file_system),
             event: PresentEvent::default(),
             overheads_are_plain: setup.noise.is_none() && !setup.host.memory.has_overheads(),
+            begins_apart: begins_apart(&setup.host),
             may_hold_back: setup.noise.is_some() || overlap_of(&setup.host),
             noise: setup.noise.take().map(Noise::new),
             late: Numbered::default(),

@@ -24,29 +24,37 @@ struct Found {
 
 impl World {
     /// CPU time of `rank` to send `size` bytes to `other`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Duration {
         if self.overheads_are_plain {
             return self.setup.host.regimes[self.setup.host.regime_of(size)].send_overhead.of(size);
         }
-        let found = self.find(rank, other, size, Purpose::Send).expect("every regime has it");
+        self.general_overhead(rank, other, size, Purpose::Send)
+    }
+
+    /// The time for `purpose`, which every regime has.
+    #[inline(never)]
+    fn general_overhead(&mut self, rank: Rank, other: Rank, size: Bytes, purpose: Purpose) -> Duration {
+        let found = self.find(rank, other, size, purpose).expect("every regime has it");
         self.spend(rank, size, found)
     }
 
     /// CPU time of a call of `rank` that begins to send `size` bytes to `other`, where that has a time of its own.
     pub(super) fn begin_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Option<Duration> {
+        if !self.begins_apart {
+            return None;
+        }
         let found = self.find(rank, other, size, Purpose::Isend)?;
         Some(self.spend(rank, size, found))
     }
 
     /// CPU time of `rank` to receive `size` bytes from `other`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn receive_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Duration {
         if self.overheads_are_plain {
             return self.setup.host.regimes[self.setup.host.regime_of(size)].receive_overhead.of(size);
         }
-        let found = self.find(rank, other, size, Purpose::Receive).expect("every regime has it");
-        self.spend(rank, size, found)
+        self.general_overhead(rank, other, size, Purpose::Receive)
     }
 
     /// The time for `purpose`: where the ranks are together that of the regime of copies at their level, or of the host
@@ -98,6 +106,12 @@ impl World {
 /// True if a regime has latency that overlaps with the network's work.
 pub(super) fn overlap_of(host: &HostParameters) -> bool {
     host.regimes.iter().any(|regime| regime.overlapped_latency > Duration::ZERO)
+}
+
+/// True if a regime has a time of its own for calls that begin to send.
+pub(super) fn begins_apart(host: &HostParameters) -> bool {
+    host.regimes.iter().any(|regime| regime.isend_overhead.is_some())
+        || host.memory.regimes.iter().any(|regime| regime.isend_overhead.is_some())
 }
 
 /// A message that the network has delivered, and that is held back.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::{Duration, Lane, Queue, Time};
+use engine::{Duration, Event, Lane, Queue, Time};
 use mpi::world::{Context, Setup, World};
 use mpi::{DomainMessage, Failure, Source};
 use network::{Arrival, Crossing, Fabric, Network};
@@ -122,13 +122,20 @@ impl Domain {
     }
 
     /// Calls `poll` if that is due.
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, source: &dyn Source, poll: &mut Poll) -> NextStep {
         // Messages count as work, too, since an event may send any number of them.
         let worked = self.queue.popped() + self.world.messages();
         if worked < self.next_poll && !poll.bell.load(Ordering::Relaxed) {
             return NextStep::GoOn;
         }
+        self.poll_at(worked, source, poll)
+    }
+
+    /// Calls `poll`, with that much work done.
+    #[cold]
+    #[inline(never)]
+    fn poll_at(&mut self, worked: u64, source: &dyn Source, poll: &mut Poll) -> NextStep {
         self.next_poll = worked + POLL_EVERY;
         self.hand_out();
         let marker = self.marker.clone();
@@ -155,7 +162,7 @@ impl Domain {
         }
         let is_large = self.world.is_large();
         self.marker.set(Layer::Mpi);
-        while let Some(event) = self.marker.inside(Layer::Queue, || self.queue.pop_before(end)) {
+        while let Some(event) = self.next_before(end) {
             if is_large {
                 self.prefetch();
             }
@@ -196,6 +203,15 @@ impl Domain {
             }
         }
         asked
+    }
+
+    /// Takes the next event before `end` out of the queue.
+    #[inline(always)]
+    fn next_before(&mut self, end: Time) -> Option<Event> {
+        let before = self.marker.enter(Layer::Queue);
+        let event = self.queue.pop_before(end);
+        self.marker.leave(before);
+        event
     }
 
     /// Prefetches the data of the next events: those further ahead first, as more indirections lead to their data.

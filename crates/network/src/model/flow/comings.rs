@@ -7,6 +7,7 @@ use engine::{Bytes, Time};
 
 use super::Sharing;
 use super::link::Entry;
+use super::lone::LoneShare;
 use super::max_min::EXACT;
 use super::streams::{NONE, Stream, Streams};
 use crate::model::rate::{Rate, Work};
@@ -28,15 +29,23 @@ impl Streams {
         (state.flow, state.regime, state.flowing_at) = (flow, regime, self.flowing.len() as u32);
         self.flowing.push(stream);
         self.wakes[stream as usize].at = Time::NEVER;
-        let (mut is_alone, mut is_by_itself) = (true, true);
+        let (mut is_alone, mut meets_lone, mut is_by_itself) = (true, false, true);
         for at in self.path(stream) {
             let link = &self.links.all[*at as usize];
             is_alone &= link.load == 0;
+            meets_lone |= link.is_lone;
             is_by_itself &= !link.is_bounded & (link.slack == EXACT);
         }
         if is_alone {
-            self.begin_alone(now, stream, Work::of(size));
+            if self.may_be_lone(stream) {
+                self.begin_lone(now, stream, Work::of(size));
+            } else {
+                self.begin_alone(now, stream, Work::of(size));
+            }
             return Begin::Alone;
+        }
+        if meets_lone {
+            self.place_lone_on(stream);
         }
         if is_by_itself {
             let bundle = self.open_own(stream, Work::of(size));
@@ -51,6 +60,9 @@ impl Streams {
     /// Lets the message in slot `flow`, of `size` and the same regime, follow the one of `stream` that has just ended. If
     /// it has waited, it flows from the exact end of that one, which may lie a part of a picosecond in the past.
     pub fn follow(&mut self, now: Time, stream: u32, flow: u32, (size, has_waited): (Bytes, bool)) -> Begin {
+        if self.all[stream as usize].bundle == NONE {
+            self.place_lone(stream);
+        }
         let Stream { bundle, due, .. } = self.all[stream as usize];
         let bottleneck = self.bundles.all[bundle as usize].bottleneck;
         let begin = if has_waited { due } else { self.clock(bundle, now) };
@@ -121,32 +133,13 @@ impl Streams {
         first_out.into_iter().for_each(|nic| self.count_active(now, nic, true));
     }
 
-    /// Lets the flow of `stream`, of which `work` is left, begin alone on its links, and gives it all that they have.
+    /// Lets the flow of `stream`, of which `work` is left, begin alone on its links.
     fn begin_alone(&mut self, now: Time, stream: u32, work: Work) {
-        let bundle = self.open_own(stream, work);
-        let Stream { path: (path, length), regime, .. } = self.all[stream as usize];
-        let (mut rate, mut narrowest) = (Rate::INFINITE, path);
-        for hop in path..path + u32::from(length) {
-            let at = self.hops[hop as usize];
-            let class = self.links.all[at as usize].class;
-            let share = self.links.equal_share(at, self.classes.weight(class, regime).0);
-            let share = share.min(self.classes.alone(class, regime));
-            if self.sharing == Sharing::EqualShare {
-                self.links.set_level(at, share, now);
-            }
-            if share < rate {
-                (rate, narrowest) = (share, hop);
-            }
-        }
+        self.occupy(now, stream, work);
         let mut first_out = None;
-        for hop in 0..length {
-            let entry = Entry { due: Work::ZERO, number: bundle, path, length, hop, regime };
-            let at = self.hops[entry.place()];
-            self.push(entry);
+        for hop in self.hop_range(stream) {
+            let at = self.hops[hop];
             self.links.count_up(at);
-            let link = &mut self.links.all[at as usize];
-            let takes = self.classes.weight(link.class, regime).takes(rate);
-            link.spare = (self.links.capacities[at as usize] - takes) as i64;
             self.links.begin(now, at);
             if let Some((out, nic)) = self.ways_out[stream as usize]
                 && out == at
@@ -154,16 +147,36 @@ impl Streams {
                 first_out = Some(nic);
             }
         }
+        first_out.into_iter().for_each(|nic| self.count_active(now, nic, true));
+    }
+
+    /// Gives the flow of `stream`, of which `work` was left when it began at `since` and which is alone on its links, all
+    /// that they have.
+    pub fn occupy(&mut self, since: Time, stream: u32, work: Work) {
+        let bundle = self.open_own(stream, work);
+        let Stream { path: (path, length), regime, .. } = self.all[stream as usize];
+        let LoneShare { rate, hop: narrowest, .. } = self.lone_share(stream);
+        for hop in 0..length {
+            let entry = Entry { due: Work::ZERO, number: bundle, path, length, hop, regime };
+            let at = self.hops[entry.place()];
+            self.push(entry);
+            let link = &mut self.links.all[at as usize];
+            let (class, weight) = (link.class, self.classes.weight(link.class, regime));
+            link.spare = (self.links.capacities[at as usize] - weight.takes(rate)) as i64;
+            if self.sharing == Sharing::EqualShare {
+                let share = self.links.equal_share(at, weight.0).min(self.classes.alone(class, regime));
+                self.links.set_level(at, share, since);
+            }
+        }
         let at = self.hops[narrowest as usize];
-        self.links.set_level(at, rate, now);
-        let clock = self.links.clock(at, now);
+        self.links.set_level(at, rate, since);
+        let clock = self.links.clock(at, since);
         let link = &mut self.links.all[at as usize];
         (link.keeps, link.held, link.top) = (1, 1, 0);
         self.links.entries[at as usize][0].due = clock.more(work);
         let own = &mut self.bundles.all[bundle as usize];
         (own.shift, own.bottleneck, own.hop) = (clock, at, narrowest);
         self.bundles.rates[bundle as usize] = rate;
-        first_out.into_iter().for_each(|nic| self.count_active(now, nic, true));
     }
 }
 
@@ -171,7 +184,10 @@ impl Streams {
     /// Takes `stream` off its links: its message has ended, and none follows.
     pub fn end(&mut self, now: Time, stream: u32) {
         let bundle = self.all[stream as usize].bundle;
-        let last_out = if self.bundles.all[bundle as usize].is_shared {
+        let last_out = if bundle == NONE {
+            self.leave_lone(now, stream);
+            None
+        } else if self.bundles.all[bundle as usize].is_shared {
             self.leave_shared(now, stream)
         } else {
             self.leave_own(now, stream)

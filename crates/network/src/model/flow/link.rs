@@ -15,29 +15,40 @@ pub(super) struct Link {
     pub level: u64,
     /// max-min: no flow that others hold back is faster, if it holds some itself.
     pub top: u64,
-    /// Flows that it holds back.
-    pub keeps: u32,
     /// By so much the flows may take less or more of it than it has, see `max_min.rs`; below zero where rates are exact.
     pub slack: i64,
+    /// Flows that it holds back.
+    pub keeps: u32,
     /// Bundles that it holds back.
     pub held: u32,
     /// Flows on it.
     pub load: u32,
     /// Flows on it that have no rate yet.
     pub fresh: u32,
-    /// Changes of rates since it was looked at whether it need be tracked.
+    /// Changes of rates since it was looked at whether it need be tracked; with a lone flow, its stream.
     pub touched: u32,
     /// Its number among all that there are.
     pub id: u32,
     pub class: u16,
     /// Is its use bounded, not tracked? See `bounds.rs`.
     pub is_bounded: bool,
+    /// Is its only flow a lone one? See `lone.rs`.
+    pub is_lone: bool,
     /// Binary logarithm of the changes of rates for each flow before it is looked at whether it need be tracked.
     pub patience: u8,
     /// Is it to be looked at when rates are computed?
     pub dirty: bool,
     /// Are the ends of its flows to be looked at?
     pub noted: bool,
+}
+
+const _: () = assert!(size_of::<Link>() == 64, "one cache line");
+
+impl Link {
+    /// The stream of its lone flow, if it has one.
+    pub fn lone(&self) -> Option<u32> {
+        self.is_lone.then_some(self.touched)
+    }
 }
 
 /// A bundle on a tracked link, or a stream on a bounded one.

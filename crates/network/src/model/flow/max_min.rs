@@ -21,8 +21,8 @@
 //! Levels round down, and depend on nothing but the rates of slower flows: so rates are a function of
 //! the set of flows, not of how it came about.
 //!
-//! Links with at least `MANY` flows have slack, since each flow that comes or goes would change the rates of hundreds of
-//! others by little, and all of them were to be computed anew. Such a link is left as it is while
+//! Links with at least `MANY` flows have slack, since each flow that comes or goes would change the rates of all
+//! others by little, and each of them were to be computed anew. Such a link is left as it is while
 //!
 //! ```text
 //! |sum over its flows of rate - capacity| ≤ 2⁻⁷ capacity,      rate of a flow on it ≤ (1 + 2⁻⁷) level
@@ -305,7 +305,7 @@ fn may_stay(link: &Link) -> bool {
 pub(super) const EXACT: i64 = -1;
 
 /// Links with as many flows have slack.
-pub(super) const MANY: u32 = 64;
+pub(super) const MANY: u32 = 16;
 
 /// Binary logarithm of a capacity as a multiple of its slack.
 const SLACK: u32 = 7;

@@ -10,6 +10,7 @@ use super::bundles::Bundles;
 use super::classes::{Classes, UNLIMITED};
 use super::link::Entry;
 use super::links::Links;
+use super::lone::LoneShare;
 use super::max_min::{EXACT, slack};
 use crate::model::rate::{Rate, Weight, Work};
 use crate::topology::HostId;
@@ -19,9 +20,13 @@ pub(super) const NONE: u32 = u32::MAX;
 /// A connection on its links, as the computation of shares sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
-    /// Reading of its bundle's clock at the end of its message.
+    /// Reading of its bundle's clock at the end of its message; of a lone flow, the work of the message.
     pub due: Work,
-    /// The bundle of its flow; `NONE` for a stream that waits for its next message.
+    /// Time at which its lone flow began.
+    pub since: Time,
+    /// What its last lone flow got.
+    pub share: LoneShare,
+    /// The bundle of its flow; `NONE` for a lone flow, and for a stream that waits for its next message.
     pub bundle: u32,
     /// The message that flows, as its slot; `NONE` for a stream that waits for its next message.
     pub flow: u32,
@@ -113,6 +118,8 @@ impl Streams {
         self.hops[first as usize..first as usize + path.len()].copy_from_slice(path);
         let stream = Stream {
             due: Work::ZERO,
+            since: Time::ZERO,
+            share: LoneShare::UNKNOWN,
             bundle: NONE,
             flow: NONE,
             path: (first, length),
@@ -199,7 +206,8 @@ impl Streams {
 
     /// The rate of the flow of `stream`: infinite until it is computed first.
     pub fn rate(&self, stream: u32) -> Rate {
-        self.bundle_rate(self.all[stream as usize].bundle)
+        let Stream { bundle, share, .. } = self.all[stream as usize];
+        if bundle == NONE { share.rate } else { self.bundle_rate(bundle) }
     }
 
     /// The rate of each flow of a bundle: infinite until it is computed first.
@@ -210,7 +218,12 @@ impl Streams {
 
     /// The link that holds back the flow of `stream`.
     pub fn bottleneck(&self, stream: u32) -> u32 {
-        self.bundles.all[self.all[stream as usize].bundle as usize].bottleneck
+        let Stream { bundle, share, .. } = self.all[stream as usize];
+        if bundle == NONE {
+            self.hops[share.hop as usize]
+        } else {
+            self.bundles.all[bundle as usize].bottleneck
+        }
     }
 
     /// Reading of the clock of a bundle, which shows nothing until it has a rate.
@@ -224,8 +237,10 @@ impl Streams {
 
     /// Work that is left of the message of `stream`.
     pub fn left(&self, stream: u32, now: Time) -> Work {
-        let Stream { bundle, due, .. } = self.all[stream as usize];
-        due.less(self.clock(bundle, now))
+        let Stream { bundle, due, since, share, .. } = self.all[stream as usize];
+        let flowed =
+            if bundle == NONE { share.rate.during(now.since(since)) } else { self.clock(bundle, now) };
+        due.less(flowed)
     }
 
     /// Time at which the message of `stream` ends, if it ends first of those that its bottleneck holds back.
@@ -239,11 +254,12 @@ impl Streams {
     /// Streams with flows on link `at`.
     pub fn on(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
         let is_bounded = self.links.all[at as usize].is_bounded;
-        self.links.entries[at as usize].iter().flat_map(move |entry| {
+        let entries = self.links.entries[at as usize].iter().flat_map(move |entry| {
             let bundle = (!is_bounded).then(|| &self.bundles.all[entry.number as usize]);
             let stream = is_bounded.then_some(entry.number);
             stream.into_iter().chain(bundle.into_iter().flat_map(|bundle| bundle.streams()))
-        })
+        });
+        entries.chain(self.links.all[at as usize].lone())
     }
 }
 
