@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from real_mpi import ENVIRONMENT, launch, works
 
 from hopcast.calibrate import function_calls
+from hopcast.calibrate.function_calls import ROOM
 from hopcast.errors import InputError
 
 LIBRARY = """
@@ -133,6 +135,140 @@ def test_what_cannot_be_traced_says_why(app: Path, tmp_path: Path) -> None:
     assert shutil.which("no-such-program") is None
     done = calls(tmp_path / "out", "--function", WORK, "--", "no-such-program")
     assert done.returncode == 2 and "no-such-program: no such program" in done.stderr
+
+
+OWN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noipa)) static double relax(int n, double *grid, float w) {
+    usleep(100 * n);
+    for (int i = 0; i < n; i++) grid[i] = w * grid[i] + 1;
+    return grid[n - 1];
+}
+__attribute__((noinline))
+double _Complex many(int a, long b, short c, int d, int e, int f, int g, double h, double s) {
+    return a + b + c + d + e + f + g + 1i * h * s;
+}
+__attribute__((noipa)) long tree(int depth) { return depth ? tree(depth - 1) + tree(depth - 1) + 1 : 1; }
+int main(void) {
+    double *grid = calloc(100, sizeof *grid), sum = 0;
+    for (int n = 10; n <= 50; n += 10) sum += relax(n, grid, 0.5f);
+    double _Complex of = many(1, -2, 3, 4, 5, 6, 7, 8.5, 1e-3);
+    printf("%.17g %g %g %ld\\n", sum, __real__ of, __imag__ of, tree(6));
+    return 0;
+}
+"""
+OWN_FUNCTIONS = ("double relax(int n, double *grid, float w)", "long tree(int depth)")
+MANY = "double _Complex many(int a, long b, short c, int d, int e, int f, int g, double h, double s)"
+"""Arguments in both kinds of register and on the stack, a result in two registers."""
+
+
+def own_program(folder: Path, *flags: str, source: str = OWN) -> Path:
+    """A program whose functions are its own."""
+    (folder / "own.c").write_text(source)
+    subprocess.run(["cc", "-w", *flags, "own.c", "-o", "own"], cwd=folder, check=True)
+    return folder / "own"
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("-O0",),
+        ("-O2",),
+        ("-O3", "-fcf-protection=full"),
+        ("-O2", "-fno-pie", "-no-pie"),
+        ("-Os", "-rdynamic"),
+    ],
+    ids=" ".join,
+)
+def test_functions_of_the_executable_are_traced(flags: tuple[str, ...], tmp_path: Path) -> None:
+    """Numbers by value, in registers and on the stack; the program computes what it does untraced."""
+    if platform.machine() != "x86_64" and "-fcf-protection=full" in flags:
+        pytest.skip("no such protection on this processor")
+    own = own_program(tmp_path, *flags, ROOM)
+    untraced = subprocess.run([own], capture_output=True, text=True, check=True).stdout
+    words = [word for one in (*OWN_FUNCTIONS, MANY) for word in ("--function", one)]
+    done = calls(tmp_path / "out", *words, "--", own)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(untraced)
+    found = rows(tmp_path / "out" / "relax.csv")
+    assert [(int(row["n"]), float(row["w"])) for row in found] == [(n, 0.5) for n in range(10, 51, 10)]
+    assert all(1e-4 * int(row["n"]) <= float(row["duration"]) < 1 for row in found)
+    [many] = rows(tmp_path / "out" / "many.csv")
+    assert [float(many[name]) for name in "abcdefghs"] == [1, -2, 3, 4, 5, 6, 7, 8.5, 1e-3]
+    assert [row["depth"] for row in rows(tmp_path / "out" / "tree.csv")] == ["6"]
+
+
+def test_a_function_of_fortran_is_traced(tmp_path: Path) -> None:
+    if shutil.which("gfortran") is None:
+        pytest.skip("no gfortran")
+    (tmp_path / "own.f90").write_text(
+        "subroutine relax(n, x)\n  integer :: n\n  real(8) :: x(n)\n  x = 0.5d0 * x + 1\nend subroutine\n"
+        "program own\n  real(8) :: x(300)\n  integer :: n\n  x = 0\n"
+        "  do n = 100, 300, 100\n    call relax(n, x)\n  end do\n  if (x(1) /= 1.75d0) stop 1\nend program\n"
+    )
+    words = ["gfortran", "-O1", "-fno-inline", ROOM, "own.f90", "-o", "own"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    words = ["--function", "void relax_(const int *n, double *x)", "--arguments", "n"]
+    done = calls(tmp_path / "out", *words, "--", tmp_path / "own")
+    assert done.returncode == 0, done.stderr
+    assert [row["n"] for row in rows(tmp_path / "out" / "relax_.csv")] == ["100", "200", "300"]
+
+
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_functions_of_every_process_of_a_launcher_are_traced(library: str, tmp_path: Path) -> None:
+    if not works(library):
+        pytest.skip(f"{library} is not installed")
+    own = own_program(tmp_path, "-O2", ROOM)
+    done = calls(tmp_path / "out", "--function", OWN_FUNCTIONS[0], "--", *launch(library, 2, own))
+    assert done.returncode == 0, done.stderr
+    found = rows(tmp_path / "out" / "relax.csv")
+    assert len(found) == 10 and len({row["process"] for row in found}) == 2
+
+
+CHANGED = """
+__attribute__((noinline)) static double scale(int n, double *x, int unused, double w) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i] * w;
+    return sum;
+}
+int main(int count, char **words) {
+    double x[10] = {0}, sum = 0;
+    for (int i = 0; i < count + 3; i++) sum += scale(10, x, count, 0.5);
+    return sum > 3;
+}
+"""
+SCALE = "double scale(int n, double *x, int unused, double w)"
+INLINED = "double half(double x) { return x / 2; } int main(int n, char **w) { return half(n) > 1; }"
+
+
+@pytest.mark.parametrize(
+    ("flags", "source", "function", "says"),
+    [
+        (("-O2",), OWN, "long tree(int depth)", f"without room at its beginning: compile it with {ROOM}"),
+        (("-O2", ROOM), OWN, "int absent(int n)", "has no function of that name ('nm "),
+        (("-O2", ROOM, "-s"), OWN, "long tree(int depth)", "or that 'strip' has removed"),
+        (("-O2", ROOM), INLINED, "double half(double x)", "which __attribute__((noinline)) forbids"),
+        (("-O2", ROOM), CHANGED, SCALE, "to scale.constprop.0: compile it with __attribute__((noipa))"),
+    ],
+    ids=["no room", "absent", "stripped", "inlined", "changed"],
+)
+def test_what_cannot_be_traced_in_an_executable_says_why(
+    flags: tuple[str, ...], source: str, function: str, says: str, tmp_path: Path
+) -> None:
+    own = own_program(tmp_path, *flags, source=source)
+    done = calls(tmp_path / "out", "--function", function, "--", own)
+    assert done.returncode == 2 and says in done.stderr, done.stderr
+
+
+def test_a_name_of_two_functions_is_refused(tmp_path: Path) -> None:
+    one = "__attribute__((noinline)) static int f(int n) { return n + n / 7; }\n"
+    (tmp_path / "other.c").write_text(f"{one}int other(int n) {{ return f(n); }}\n")
+    source = f"{one}int other(int n);\nint main(int n, char **words) {{ return f(n) - other(n); }}\n"
+    own = own_program(tmp_path, "-O1", "-fno-ipa-cp", "-fno-ipa-sra", ROOM, "other.c", source=source)
+    done = calls(tmp_path / "out", "--function", "int f(int n)", "--", own)
+    assert done.returncode == 2 and "it is the name of 2 functions of the program" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 A shared library is made of the functions' prototypes, and loaded before all others (`LD_PRELOAD`): its
 functions call the real ones, and write a line for each call. It sees calls between the program and shared
-libraries, such as a BLAS; of functions that call each other, the outermost. A line takes some 0.5 us, of
-which a reading of the clock is in the duration.
+libraries, such as a BLAS, and calls of functions of the executable that is compiled with room for a jump at
+their beginning (`ROOM`; `programs/entry.h`). Of functions that call each other, the outermost counts. A line
+takes some 0.5 us, of which a reading of the clock is in the duration.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hopcast.calibrate.launch import SOURCES
 from hopcast.errors import InputError
 
 _PROTOTYPE = re.compile(
@@ -27,6 +29,8 @@ _PROTOTYPE = re.compile(
 _PARAMETER = re.compile(r"(?P<type>.+?)\s*\b(?P<name>[A-Za-z_]\w*)\s*(?P<array>\[\w*\])?", re.DOTALL)
 _INTEGERS = re.compile(r"(unsigned |signed )?(int|long|long long|short|char|size_t|u?int(8|16|32|64)_t)")
 _REALS = ("float", "double")
+ROOM = "-fpatchable-function-entry=16"
+"""Flag of GCC and Clang that makes functions of an executable traceable."""
 BEHIND = ("start", "duration", "node", "process", "cpu")
 """Columns behind the arguments: seconds of the machine's clock, host, process, processor."""
 
@@ -86,8 +90,19 @@ def function(prototype: str, arguments: Sequence[str] = ()) -> Function:
     return Function(found["returns"].strip(), found["name"], tuple(parameters), tuple(traced))
 
 
-def trace(functions: Sequence[Function], command: Sequence[str], out: Path) -> tuple[int, dict[str, int]]:
-    """Runs a command, writes `NAME.csv` for each function; gives its exit code, and the calls of each."""
+@dataclass(frozen=True)
+class Traced:
+    """A command that has run."""
+
+    code: int
+    counts: dict[str, int]
+    """Calls of each function."""
+    missing: list[str]
+    """A sentence for each function without calls: the reason."""
+
+
+def trace(functions: Sequence[Function], command: Sequence[str], out: Path) -> Traced:
+    """Runs a command, and writes `NAME.csv` for each function."""
     if shutil.which(command[0]) is None:
         raise InputError(f"{command[0]}: no such program")
     out.mkdir(parents=True, exist_ok=True)
@@ -100,7 +115,31 @@ def trace(functions: Sequence[Function], command: Sequence[str], out: Path) -> t
             code = process.wait()
         except KeyboardInterrupt:  # the program has had it as well
             code = process.wait()
-        return code, {one.name: _collected(one, parts, out) for one in functions}
+        counts = {one.name: _collected(one, parts, out) for one in functions}
+        missing = [_why(name, parts, command[-1]) for name, count in counts.items() if not count]
+        return Traced(code, counts, missing)
+
+
+def _why(name: str, parts: Path, program: str) -> str:
+    """Reason for no call of a function, by what its processes said of it as they began."""
+    state = parts / f"{name}.state"
+    said = sorted(set(state.read_text().splitlines())) if state.exists() else []
+    seen = f"no call of {name} was seen"
+    if not said:
+        return (
+            f"{seen}: the program does not call it in a shared library ('nm -D {program}' lists what it "
+            f"calls), and has no function of that name ('nm {program}'; one that the compiler has put into its "
+            "callers, or that 'strip' has removed, is not in the list), or LD_PRELOAD does not reach it"
+        )
+    if said == [""]:
+        return (
+            f"{seen}: the program does not call it, or the compiler has put it into its callers, which "
+            "__attribute__((noinline)) forbids"
+        )
+    reason = next(line for line in said if line)
+    helps = {"is compiled without": ROOM, "was changed by": "__attribute__((noipa))"}
+    flag = next((flag for begin, flag in helps.items() if reason.startswith(begin)), None)
+    return f"{seen}: it {reason}" + (f": compile it with {flag}" if flag else "")
 
 
 def _collected(of: Function, parts: Path, out: Path) -> int:
@@ -127,8 +166,10 @@ def _compiled(functions: Sequence[Function], folder: Path) -> Path:
     if shutil.which(compiler[0]) is None:
         raise InputError(f"{compiler[0]}: no such C compiler: install one, or name it with $CC")
     source, library = folder / "calls.c", folder / "calls.so"
-    source.write_text("\n".join([_HEAD % _quoted(str(folder)), *map(_wrapper, functions)]))
-    words = [*compiler, "-shared", "-fPIC", "-O2", "-w", str(source), "-o", str(library), "-ldl", "-lpthread"]
+    head = f'#define _GNU_SOURCE\n#define FOLDER {_quoted(str(folder))}\n#include "calls.h"\n'
+    source.write_text("\n".join([head, *map(_wrappers, functions), _constructor(functions)]))
+    flags = ["-shared", "-fPIC", "-O2", "-w", f"-I{SOURCES}"]
+    words = [*compiler, *flags, str(source), "-o", str(library), "-ldl", "-lpthread"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         said = next((line for line in done.stderr.splitlines() if "error: " in line), done.stderr.strip())
@@ -140,92 +181,42 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _wrapper(of: Function) -> str:
-    """The function that calls the real one, in C."""
+def _wrappers(of: Function) -> str:
+    """Functions in C that call the one of a shared library, and the executable's: they may be two."""
     declared = ", ".join(f"{one.type} {one.name}" for one in of.parameters) or "void"
     given = ", ".join(one.name for one in of.parameters)
     formats = "".join(",%.17g" if (one.value or "").startswith("(double)") else ",%lld" for one in of.traced)
     values = "".join(f", {one.value}" for one in of.traced)
     keep, back = ("", "") if of.returns == "void" else (f"{of.returns} result = ", "    return result;\n")
-    return f"""{of.returns} {of.name}({declared}) {{
-    static {of.returns} (*real)({declared});
-    static FILE *file;
-    if (!real)
-        *(void **)&real = real_function("{of.name}");
-    int outermost = depth++ == 0;
-    double begun = now();
-    {keep}real({given});
-    double ended = now();
-    --depth;
+
+    def wrapper(name: str, real: str) -> str:
+        return f"""{of.returns} {name}({declared}) {{
+    if (!{real})
+        *(void **)&{real} = hopcast_real_function("{of.name}");
+    int outermost = hopcast_depth++ == 0;
+    double begun = hopcast_now();
+    {keep}{real}({given});
+    double ended = hopcast_now();
+    --hopcast_depth;
     if (outermost)
-        note(&file, "{of.name}", begun, ended, "{of.name}{formats},%.9f,%.9f,%s,%d,%d\\n"{values},
-             begun, ended - begun, node(), (int)getpid(), sched_getcpu());
+        hopcast_note(&hopcast_file_{of.name}, "{of.name}", begun, ended,
+                     "{of.name}{formats},%.9f,%.9f,%s,%d,%d\\n"{values},
+                     begun, ended - begun, hopcast_node(), (int)getpid(), sched_getcpu());
 {back}}}
 """
 
+    library, own = f"hopcast_library_{of.name}", f"hopcast_own_{of.name}"
+    return f"""static FILE *hopcast_file_{of.name};
+static {of.returns} (*{library})({declared});
+static {of.returns} (*{own})({declared});
+{wrapper(of.name, library)}
+static {wrapper(f"hopcast_entry_{of.name}", own)}"""
 
-_HEAD = """#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
-#define FOLDER %s
-#define FLUSH_S 0.5
-
-static _Thread_local int depth;
-static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static const char *node(void) {
-    static char name[256];
-    if (!name[0])
-        gethostname(name, sizeof name - 1);
-    return name;
-}
-
-static void *real_function(const char *name) {
-    void *found = dlsym(RTLD_NEXT, name);
-    if (!found) {
-        fprintf(stderr, "error: no shared library has the function %%s\\n", name);
-        abort();
-    }
-    return found;
-}
-
-static FILE *opened(FILE **file, const char *name) {
-    pthread_mutex_lock(&opening);
-    if (!*file) {
-        char place[4096];
-        snprintf(place, sizeof place, "%%s/%%s-%%s-%%d.csv", FOLDER, name, node(), (int)getpid());
-        *file = fopen(place, "w");
-        if (!*file) {
-            perror(place);
-            abort();
-        }
-    }
-    pthread_mutex_unlock(&opening);
-    return *file;
-}
-
-/* A line of a call; what is written stays, whatever ends the process later. */
-#define note(file, name, begun, ended, ...) \\
-    do { \\
-        static double flushed; \\
-        fprintf(opened(file, name), __VA_ARGS__); \\
-        if (ended - flushed > FLUSH_S) { \\
-            fflush(*(file)); \\
-            flushed = ended; \\
-        } \\
-    } while (0)
-"""
+def _constructor(functions: Sequence[Function]) -> str:
+    """Redirects functions of the executable before it begins, in C."""
+    lines = [
+        f'    *(void **)&hopcast_own_{name} = hopcast_redirected("{name}", hopcast_entry_{name});\n'
+        for name in (one.name for one in functions)
+    ]
+    return f"__attribute__((constructor)) static void hopcast_begin(void) {{\n{''.join(lines)}}}\n"

@@ -40,7 +40,8 @@ def command(program: tuple[str, ...], prototypes: tuple[str, ...], arguments: st
     """Run PROGRAM on this machine, and note each call of some functions: arguments, start, duration.
 
     hopcast calibrate calls --function "…" -- mpiexec -n 4 ./app. The functions are those that the program
-    calls in shared libraries, such as a BLAS. 'hopcast calibrate kernels DIR/NAME.csv' fits their time.
+    calls in shared libraries, such as a BLAS, and its own, if it is compiled with
+    -fpatchable-function-entry=16. 'hopcast calibrate kernels DIR/NAME.csv' fits their time.
     """
     from hopcast.calibrate import function_calls
 
@@ -50,14 +51,11 @@ def command(program: tuple[str, ...], prototypes: tuple[str, ...], arguments: st
         name for name in names if not any(name == one.name for of in functions for one in of.traced)
     ]:
         raise InputError(f"--arguments: no function has a parameter '{unknown[0]}'")
-    code, counts = function_calls.trace(functions, program, out)
-    for name, count in counts.items():
+    traced = function_calls.trace(functions, program, out)
+    for name, count in traced.counts.items():
         if count:
             click.echo(f"{name}: {count:,} calls: {out / f'{name}.csv'}")
-    if code:
-        raise InputError(f"'{program[0]}' ended with code {code}; calls up to there are kept")
-    if missing := [name for name, count in counts.items() if not count]:
-        raise InputError(
-            f"no call of {', '.join(missing)} was seen: the program does not call it in a shared library "
-            f"('nm -D {program[-1]}' lists what it calls), or does not pass LD_PRELOAD on"
-        )
+    if traced.code:
+        raise InputError(f"'{program[0]}' ended with code {traced.code}; calls up to there are kept")
+    if traced.missing:
+        raise InputError("; ".join(traced.missing))
