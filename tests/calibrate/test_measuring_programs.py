@@ -11,6 +11,8 @@ import pytest
 from real_mpi import launch
 from test_measure import HOPCAST, REAL, calibrate, design, needs_hopcast, needs_mpi
 
+from hopcast.toml import tomllib
+
 each_library = pytest.mark.parametrize("name", REAL)
 
 
@@ -153,6 +155,28 @@ def test_thresholds_are_the_platforms(method: str, tmp_path: Path) -> None:
     }
     assert rows["detached"]["source"] == source[method]
     assert 'eager_threshold value="3001"' in (tmp_path / "out" / "thresholds.xml").read_text()
+
+
+@needs_hopcast
+def test_detached_sends_are_between_both_thresholds(tmp_path: Path) -> None:
+    """By tests, since the library's variable says nothing of them; and by times of sends alone."""
+    limits = ("--set", "mpi.eager_limit=3001 B", "--set", "mpi.detached_limit=40 kB")
+    launcher = simulated("hopper", 2, 1, *limits)
+    measured("thresholds", tmp_path / "out", launcher, arguments="--longest 100000 --wait 0.01")
+    rows = {row["limit"]: row["bytes"] for row in table(tmp_path / "out" / "thresholds.csv")}
+    assert (rows["asynchronous"], rows["detached"]) == ("3001", "40000")
+    place = tmp_path / "design.csv"
+    sizes = design.Sizes(1, 1_000_000, 80, 10)
+    rows = design.network(sizes, 1, ("Recv", "Isend", "PingPong"), 2, 1)
+    design.write(rows, place)
+    done = calibrate("measure", "--design", place, "-o", tmp_path / "times", "--", *launcher)
+    assert done.returncode == 0, done.stderr
+    platform = tmp_path / "again.toml"
+    words = ("--flop-rate", "1 Gflop/s", "--eager-limit", "3001B")
+    done = calibrate("fit", tmp_path / "times", "-o", platform, *words)
+    assert done.returncode == 0, done.stderr
+    last = max(size for _, size in rows if size <= 40_000)
+    assert tomllib.loads(platform.read_text())["mpi"]["detached_limit"] == f"{last} B"
 
 
 @pytest.mark.skipif("openmpi" not in REAL, reason="Open MPI is not installed")

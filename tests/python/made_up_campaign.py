@@ -37,8 +37,12 @@ def write(
     noise: float = 0.01,
     one_way=one_way_s,
     configuration: bool = True,
+    waits=lambda lengths: np.zeros(len(lengths), bool),
 ) -> Path:
-    """The files of one campaign; every size is measured so many times in a row."""
+    """The files of one campaign; every size is measured so many times in a row.
+
+    waits: sizes whose MPI_Send ends when its receiver has the message.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(7)
     lengths = sizes() if lengths is None else np.asarray(lengths, float)
@@ -55,7 +59,7 @@ def write(
         rows = zip(every, starts, seconds + CLOCK, strict=True)
         return [f"{function},{n:.0f},{t:.6f},{s:.9e}" for n, t, s in rows]
 
-    sends = noisy(line(SEND))
+    sends = np.where(waits(every), noisy(one_way(every)), noisy(line(SEND)))
     round_trips = np.maximum(noisy(2 * one_way(every)), 1e-12)
     both = zip(lines("MPI_Send", sends), lines("MPI_Recv", round_trips - sends), strict=True)
     files = {

@@ -128,7 +128,7 @@ def _why(name: str, parts: Path, program: str) -> str:
     if not said:
         return (
             f"{seen}: the program does not call it in a shared library ('nm -D {program}' lists what it "
-            f"calls), and has no function of that name ('nm {program}'; one that the compiler has put into its "
+            f"calls), and has no function of that name ('nm {program}'; one that is put into its "
             "callers, or that 'strip' has removed, is not in the list), or LD_PRELOAD does not reach it"
         )
     if said == [""]:

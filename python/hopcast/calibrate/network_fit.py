@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hopcast.calibrate import defects
+from hopcast.calibrate import defects, detached
 from hopcast.calibrate.accuracy import Accuracy, accuracy
 from hopcast.calibrate.campaigns import Campaign
+from hopcast.calibrate.detached import Detached
 from hopcast.calibrate.lines import Line, log_line
 from hopcast.calibrate.piecewise import ACCURACY, LEAST_POINTS, fit, learn, scatter_of
 from hopcast.calibrate.quantities import between
@@ -81,6 +82,8 @@ class NetworkFit:
     repetitions: int
     """Median number of repetitions of a size."""
     findings: tuple[str, ...]
+    detached: Detached
+    """Standard sends above the eager limit that do not wait for their receiver."""
 
     def one_way_s(self, sizes: np.ndarray) -> np.ndarray:
         """Predicted time of one message of each size."""
@@ -98,6 +101,7 @@ def fit_campaign(
     breakpoints: Sequence[float] | None = None,
     eager_limit: float | None = None,
     bandwidth_Bps: float | None = None,
+    detached_limit: float | None = None,
 ) -> NetworkFit:
     """Fits a campaign; breakpoints that are not given are learned.
 
@@ -134,6 +138,8 @@ def fit_campaign(
     regimes = _regimes(series | {"one_way": one_way}, breakpoints, limit, findings)
     limit = _shown_limit(regimes, limit, trip.sizes, findings)
     limit = _believed_limit(regimes, limit, findings)
+    standing = detached.find(series, regimes, limit, campaign.settings.get("detached_limit"), detached_limit)
+    findings += [standing.finding] if standing.finding else []
     findings += _doubts(regimes, bandwidth_Bps)
     fitted = NetworkFit(
         campaign.name,
@@ -146,6 +152,7 @@ def fit_campaign(
         (float(trip.sizes.min()), float(trip.sizes.max())),
         int(np.median(trip.repetitions)),
         tuple(findings),
+        standing,
     )
     calls = campaign.calls["round_trip"]
     calls = calls.where(np.isin(calls.sizes, trip.sizes))

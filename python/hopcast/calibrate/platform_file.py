@@ -195,6 +195,7 @@ def text(
         lines.append(
             f'eager_limit = "{_beyond(fit):.0f} B"    # no limit was known: all sizes are sent eagerly'
         )
+    lines += _detached(fit, memory)
     if fit.test_s is not None:
         lines.append(f'poll = "{_time(fit.test_s)}"    # MPI_Test that finds nothing')
     lines.append(_reductions(fit.copy or (None if memory is None else memory.copy)))
@@ -260,6 +261,20 @@ def _memory(
         ]
         return lines
     return _copies("[host.memory]", "[[host.memory.regimes]]", _total(sharing), memory, noise, latencies)
+
+
+def _detached(fit: NetworkFit, memory: NetworkFit | None) -> list[str]:
+    """The limit of detached sends, or what is known of it; the platform has one, within hosts, too."""
+    own = fit.detached
+    if own.limit is None:
+        lines = [f"# detached_limit: {own.basis}"]
+    else:
+        lines = [f'detached_limit = "{own.limit:.0f} B"    # {own.basis}']
+    if memory is not None and memory.detached.limit != own.limit:
+        theirs = memory.detached
+        size = "" if theirs.limit is None else f"{theirs.limit:.0f} B: "
+        lines.append(f"# note: the limit holds within a host, too, where it would be: {size}{theirs.basis}")
+    return lines
 
 
 def _level(level: Level, noise: Noise, latencies: Latencies) -> list[str]:

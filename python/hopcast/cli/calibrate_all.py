@@ -85,9 +85,10 @@ def command(launcher: tuple[str, ...], out: Path, **options) -> None:
         click.echo(f"warning: {finding}", err=True)
     options["processes"] = _processes(facts, parts, options["processes"])
     folders = _measure(out, launcher, compiler, design, facts, parts, options)
-    limits = {
-        name: _threshold(out, name, launcher, compiler, options) for name in _PARTNERS if name in folders
-    }
+    both = {name: _threshold(out, name, launcher, compiler, options) for name in _PARTNERS if name in folders}
+    # The first: the platform has one limit of detached sends.
+    options["detached_limit"] = next((limit[1] for limit in both.values() if limit), None)
+    limits = {name: limit[0] if limit else None for name, limit in both.items()}
     if options["eager_limit"]:
         limits[next(iter(limits))] = options["eager_limit"]
     together = [part for part in (host_parts.between(facts), *parts) if part and len(part.pairs) > 1]
@@ -229,8 +230,8 @@ def _share(out: Path, part, launcher, compiler, options: dict) -> Path:
     return place
 
 
-def _threshold(out: Path, name: str, launcher, compiler, options: dict) -> str | None:
-    """Longest message that needs no receiver, measured; none where the tests find none."""
+def _threshold(out: Path, name: str, launcher, compiler, options: dict) -> tuple[str, str] | None:
+    """Longest eager and longest detached message, measured; none where the tests find none."""
     import csv
 
     from hopcast.calibrate import measure, single_runs
@@ -246,8 +247,10 @@ def _threshold(out: Path, name: str, launcher, compiler, options: dict) -> str |
     if limit <= 0:
         click.echo(f"warning: {place}: no eager limit was found; name it with --eager-limit", err=True)
         return None
-    click.echo(f"Measured   {place}: eager up to {limit:,.0f} B")
-    return f"{limit:.0f}B"
+    detached = max(limit, found.get("detached", 0.0))
+    more = f", detached up to {detached:,.0f} B" if detached > limit else ""
+    click.echo(f"Measured   {place}: eager up to {limit:,.0f} B{more}")
+    return f"{limit:.0f}B", f"{detached:.0f}B"
 
 
 def _library(folder: Path) -> str:
@@ -277,6 +280,7 @@ def _fit(folders: dict[str, Path], out: Path, limits: dict, parts, shared, optio
             "levels": levels,
             "sharing": [one for one in shared if len(limits) > 1 or one[0] == "nic"],
             "eager_limit": eager[0],
+            "detached_limit": options["detached_limit"],
             "memory_eager_limit": eager[1] if len(eager) > 1 else None,
             "library": _library(places[0]),
             "name": name,

@@ -58,6 +58,11 @@ ONE_WAY = click.option("--one-way", is_flag=True, help="Ping-pongs of a table ar
 )
 @click.option("--eager-limit", metavar="SIZE", help="Longest eager message. Default: the campaign's.")
 @click.option("--memory-eager-limit", metavar="SIZE", help="The same within a host. Default: its campaign's.")
+@click.option(
+    "--detached-limit",
+    metavar="SIZE",
+    help="Longest standard send that waits for no receiver. Default: the campaign's, or by its times.",
+)
 @click.option("--link-bandwidth", metavar="RATE", help="Nominal, of a NIC's link. Default: the campaign's.")
 @FLOP_RATE
 @click.option("--name", help="Of the platform. Default: that of FILE.")
@@ -254,11 +259,11 @@ def _limits(campaign, options) -> dict:
         points = list(campaign.breakpoints)
     else:
         points = quantities.sizes(text, "--breakpoints")
-    limit = options["eager_limit"]
-    return {
-        "breakpoints": points,
-        "eager_limit": None if limit is None else quantities.size(limit, "--eager-limit"),
+    limits = {
+        name: None if options[name] is None else quantities.size(options[name], f"--{name.replace('_', '-')}")
+        for name in ("eager_limit", "detached_limit")
     }
+    return {"breakpoints": points, **limits}
 
 
 def _bandwidth(campaign, text: str | None) -> float | None:
