@@ -207,6 +207,7 @@ def text(
             "those between hosts do" if fit.copy is None else "a memcpy does, which is less than an MPI takes"
         )
         lines.append(f'unmeasured = "messages within a host were not measured: they take what {take}"')
+    lines += _measured(fit)
     lines += ["", "[compute]", f'flop_rate = "{machine.flop_rate}"    # as given; no message tells it']
     for number, (regime, cost) in enumerate(zip(fit.regimes, laid_out, strict=True), 1):
         lines += ["", *_regime(number, regime, cost, fit, noise, latencies)]
@@ -224,7 +225,7 @@ def _head(fit: NetworkFit, machine: Machine) -> list[str]:
         "#",
         "# Times of one message are half of the measured round trips; sizes are bytes.",
         f"# Measured: {fit.sizes[0]:.0f} B to {fit.sizes[1]:.0f} B, {fit.repetitions} repetitions of a size; "
-        "longer messages are an extrapolation.",
+        "longer messages are an extrapolation, of which runs warn.",
         f"# Relative error of ping-pongs at these sizes: at most {percent(worst.median)} in the median "
         f"of a regime.",
         "# A value stands with its standard error, where the data give one.",
@@ -260,7 +261,14 @@ def _memory(
             f'bandwidth = "{_rate(laid_out[-1].rate_Bps)}"',
         ]
         return lines
-    return _copies("[host.memory]", "[[host.memory.regimes]]", _total(sharing), memory, noise, latencies)
+    keys = [*_total(sharing), *_measured(memory)]
+    return _copies("[host.memory]", "[[host.memory.regimes]]", keys, memory, noise, latencies)
+
+
+def _measured(fit: NetworkFit) -> list[str]:
+    """Range of sizes of a campaign: runs say which share of their messages lies beyond it."""
+    shortest, longest = fit.sizes
+    return [f'shortest_measured = "{shortest:.0f} B"', f'longest_measured = "{longest:.0f} B"']
 
 
 def _detached(fit: NetworkFit, memory: NetworkFit | None) -> list[str]:

@@ -67,6 +67,8 @@ def text(data: PairTimes, fits: Sequence[RegimeFit], machine: Machine) -> str:
         f'eager_limit = "{longest:.0f} B"    # all sizes: the times hold a handshake already',
         'unmeasured = "messages within a host were not measured: they take what those of one pair between '
         'hosts do; times of processes were not measured: they count as latency"',
+        f'shortest_measured = "{data.sizes.min():.0f} B"',
+        f'longest_measured = "{data.sizes.max():.0f} B"',
         "",
         "[compute]",
         f'flop_rate = "{machine.flop_rate}"    # as given; no message tells it',

@@ -6,6 +6,7 @@ use network::memory::MOST_REGIMES;
 use network::{Memory, MemoryRegime};
 
 use super::error::InputError;
+use super::measured_sizes::{LONGEST_MEASURED, SHORTEST_MEASURED};
 use super::message_noise::{ISEND_MODES, LATENCY_MODES, RECEIVE_MODES, SEND_MODES};
 use super::read::Checked;
 use super::sections::{optional, required};
@@ -41,6 +42,8 @@ pub(super) const MEMORY: &[Parameter] = &[
     ISEND_MODES,
     RECEIVE_MODES,
     LATENCY_MODES,
+    SHORTEST_MEASURED,
+    LONGEST_MEASURED,
 ];
 
 pub(super) const MEMORY_REGIMES: &[Parameter] = &[

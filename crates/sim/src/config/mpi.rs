@@ -5,6 +5,7 @@ use mpi::collective::selection::LIBRARY_NAMES;
 use mpi::collective::{ALGORITHMS, Kind as Collective, Selection};
 use mpi::{Progress, Protocol};
 
+use super::measured_sizes::{LONGEST_MEASURED, SHORTEST_MEASURED};
 use super::platform::Platform;
 use super::sections::optional;
 
@@ -91,6 +92,8 @@ pub(super) const MPI: &[Parameter] = &[
         "Rate at which a process combines operands in a reduction, bytes of one operand per second",
     ),
     optional("segment", Kind::Size, "8 KiB", "Segment of the pipelined algorithms of collectives"),
+    SHORTEST_MEASURED,
+    LONGEST_MEASURED,
 ];
 
 /// Keys for all collectives, whose choices are their algorithms. Called once.

@@ -7,6 +7,7 @@ mod busy_link;
 mod calls;
 mod causes;
 mod contention;
+mod extrapolation;
 mod faults;
 mod histogram;
 mod latency;
@@ -49,6 +50,7 @@ pub use ranks::{RankTotals, Ranks};
 pub use statistics::StatisticsReport;
 pub use utilisation::Utilisation;
 
+use crate::config::MeasuredSizes;
 use crate::profile::{Layer, Marker};
 use crate::table::Table;
 
@@ -83,6 +85,8 @@ pub struct RankScope {
     pub fabric: Arc<Fabric>,
     /// Properties of every host.
     pub host: Arc<HostParameters>,
+    /// Sizes of messages to which the platform was fitted.
+    pub measured: MeasuredSizes,
     /// Records that the run keeps.
     pub kept: Kept,
 }
@@ -106,7 +110,7 @@ pub trait View: Observer<Record> + Any + Send {
     fn interest(&self) -> Interest {
         Interest::Everything
     }
-    /// Warning about tables that are incomplete.
+    /// Warning about tables that are incomplete, or about the prediction.
     fn warning(&self) -> Option<String> {
         None
     }
@@ -231,6 +235,13 @@ pub const OBSERVERS: &[Entry] = &[
         build: Build::Ranks(|scope| match scope.kept.matrix_periods {
             0 => None,
             _ => Some(Box::new(matrix_periods::MatrixPeriods::new(scope))),
+        }),
+    },
+    Entry {
+        name: "extrapolation",
+        summary: "share of the messages, and of their time, of sizes to which the platform was not fitted, if it says which were",
+        build: Build::Ranks(|scope| {
+            extrapolation::Extrapolation::new(scope).map(|view| Box::new(view) as Box<dyn View>)
         }),
     },
     Entry {
