@@ -13,7 +13,7 @@ import pytest
 from hopcast.errors import InputError
 from hopcast.experiment.runners.local import Local
 from hopcast.request import RunRequest
-from hopcast.study import replicates
+from hopcast.study import fit_errors, replicates, uncertainty
 
 HOPCAST = [sys.executable, "-m", "hopcast"]
 
@@ -40,28 +40,197 @@ def test_the_interval_and_the_shares_are_those_of_the_draws(tmp_path: Path) -> N
     assert 0.03 < times.std() / times.mean() < 0.08
     assert found["low_s"] == pytest.approx(numpy.quantile(times, 0.05))
     assert found["high_s"] == pytest.approx(numpy.quantile(times, 0.95))
-    assert found["shares"]["nic.bandwidth"] > 0.8 > 0.3 > found["shares"]["nic.latency"]
-    assert sum(found["shares"].values()) == pytest.approx(1)
+    parts = {part["name"]: part for part in found["sources"]}
+    assert parts["nic.bandwidth"]["share"] > 0.9 > 0.1 > parts["nic.latency"]["share"]
+    assert parts["seeds"]["share"] == 0
+    assert sum(part["share"] for part in parts.values()) + found["rest"] == pytest.approx(1)
+    # Each source alone draws what it drew beside the others: the sum of both deviations is that of all.
+    alone = [numpy.array(parts[name]["makespans_s"]) for name in ("nic.bandwidth", "nic.latency")]
+    middle = parts["seeds"]["makespans_s"][0]
+    assert sum(alone) - middle == pytest.approx(times, rel=1e-6)
 
 
-def test_seeds_alone_give_an_interval_in_words(tmp_path: Path) -> None:
-    done = run(
-        tmp_path, "fat-tree", "-n", "64", "--ppn", "1", "--replicates", "8", "uniform", "--bytes", "64KiB"
-    )
+def test_seeds_alone_give_an_interval_in_words_and_on_the_page(tmp_path: Path) -> None:
+    words = ("fat-tree", "-n", "64", "--ppn", "1", "--replicates", "8", "--out", "out")
+    done = run(tmp_path, *words, "uniform", "--bytes", "64KiB")
     assert done.returncode == 0, done.stderr
-    first, second = done.stdout.splitlines()
+    first, second, third, last = done.stdout.splitlines()
     assert "90 % between" in first and first.endswith("(8 replicates)")
-    assert second == "Sources of the variance: seeds and the rest 100.0 %"
+    assert second == "Sources of the variance: seeds 100.0 %"
+    assert third.startswith("seeds: ") and last == "Page   out/replicates.html"
+    page = (tmp_path / "out" / "replicates.html").read_text()
+    assert first in page and "share of the variance" in page
+    data = json.loads((tmp_path / "out" / "replicates.json").read_text())
+    assert len(data["makespans_s"]) == 8 and data["sources"][0]["share"] == 1
+
+
+def test_sources_that_are_named_vary_alone(tmp_path: Path) -> None:
+    words = ("fat-tree", "-n", "2", "--ppn", "1", "--replicates", "4", "--uncertain", "nic.latency=20%")
+    done = run(tmp_path, *words, "--vary", "seeds", "pingpong")
+    assert "nothing in this run is random" in done.stdout, done.stderr
+    assert "this run varies nic.latency, seeds" in run(tmp_path, *words, "--vary", "day", "pingpong").stderr
+    assert "says what --replicates" in run(tmp_path, "crossbar", "-n", "2", "--vary", "day", "ring").stderr
 
 
 def test_the_same_seed_gives_the_same_draws_and_another_key_changes_none() -> None:
-    request = RunRequest.of("crossbar", "ring", ["--bytes", "1KiB"], ranks=2, seed=7)
-    one = replicates._draws(request, "nic.bandwidth", 0.1, 5)
-    assert one == replicates._draws(request, "nic.bandwidth", 0.1, 5)
-    assert one != replicates._draws(request.changed(seed=8), "nic.bandwidth", 0.1, 5)
-    assert [number for _, number in one] != [
-        number for _, number in replicates._draws(request, "nic.latency", 0.1, 5)
+    def drawn(seed: int, key: str) -> list[str]:
+        request = RunRequest.of("crossbar", "ring", ["--bytes", "1KiB"], ranks=2, seed=seed)
+        source, _ = uncertainty.sources(request, {key: 0.1}, None)
+        setting = uncertainty.Setting(seed)
+        return [source.varied(setting, number).overrides[key].split()[0] for number in range(5)]
+
+    assert drawn(7, "nic.bandwidth") == drawn(7, "nic.bandwidth")
+    assert drawn(7, "nic.bandwidth") != drawn(8, "nic.bandwidth")
+    factors = [
+        float(a) / float(b) for a, b in zip(drawn(7, "nic.bandwidth"), drawn(7, "nic.latency"), strict=True)
     ]
+    assert len({round(factor, 6) for factor in factors}) == 5, "each key has a stream of its own"
+
+
+FITTED = """
+name = "fitted"
+[topology]
+kind = "crossbar"
+hosts = 2
+[host]
+processes = 2
+[host.memory]
+latency = "1 us"
+bandwidth = "10 GB/s"    # ± 2 %
+[nic]
+bandwidth = "10 GB/s"    # the fastest regime's
+latency = "0.5 us"
+[mpi]
+eager_limit = "8192 B"
+[compute]
+flop_rate = "10 Gflop/s"
+[[mpi.regimes]]
+name = "eager 1"
+up_to = "8192 B"
+send_overhead = "0.2 us + 50 ps/B"    # send: 0.2 µs (± 0.01) + 0.05 ns/B (± 0.005) n, correlation -0.5
+receive_overhead = "0.3 us"    # recv: 0.3 µs (± 0.02) + 0 ns/B (at its bound) n
+latency = "0 us"    # of the line 1.5 µs (± 0.05) + 0.3 ns/B (± 0.01) n, correlation -0.6
+process_rate = "4 GB/s"    # ± 3.33 %
+[[mpi.regimes]]
+name = "rendezvous 2"
+send_overhead = "0 us"
+receive_overhead = "0 us"
+latency = "2 us"    # of the line 6 µs (± 0.1) + 0.1 ns/B (± 0.002) n, correlation -0.4
+process_rate = "10 GB/s"    # ± 2 %
+[[compute.kernels]]    # M-1 of 24 calls
+# standard errors: start-up ± 10 %, n ± 5 %
+# correlations: start-up with n -0.8
+function = "relax"
+arguments = "int n, double *grid"
+time = "0.4 us + 3000 ps * n"
+"""
+
+
+def test_draws_of_a_fit_have_its_errors_and_correlations() -> None:
+    """The line of a whole message is a + b n: what a simulated one takes has the errors of both."""
+    errors = fit_errors.read(FITTED)
+    generator = numpy.random.default_rng(1)
+    draws = [errors.drawn(generator) for _ in range(4000)]
+    assert errors.values == 10 and errors.correlated == 8
+    assert "2 of them as independent" in errors.words()
+
+    def column(key: str, place: int = 0) -> numpy.ndarray:
+        return numpy.array([float(draw[key].replace("+", "").split()[2 * place]) for draw in draws])
+
+    eager, rendezvous = ("mpi.regimes[0]", "mpi.regimes[1]")
+    wire = 2 * column("nic.latency") + column(f"{eager}.latency")
+    send, receive = column(f"{eager}.send_overhead"), column(f"{eager}.receive_overhead")
+    start = send + receive + wire
+    byte = column(f"{eager}.send_overhead", 1) / 1000 + 1 / column(f"{eager}.process_rate")
+    assert (start.mean(), start.std()) == pytest.approx((1.5, 0.05), rel=0.05)
+    assert (byte.mean(), byte.std()) == pytest.approx((0.3, 0.01), rel=0.05)
+    assert numpy.corrcoef(start, byte)[0, 1] == pytest.approx(-0.6, abs=0.05)
+    assert numpy.corrcoef(send, start)[0, 1] == pytest.approx(0, abs=0.05), "two fits"
+    # A rendezvous has two empty messages before its own: its line holds them.
+    whole = 2 * start + 2 * column("nic.latency") + column(f"{rendezvous}.latency")
+    assert whole.std() == pytest.approx(0.1, rel=0.05)
+    rates = column(f"{rendezvous}.process_rate")
+    assert (rates == column("nic.bandwidth")).all() and rates.std() == pytest.approx(0.2, rel=0.05)
+    assert column("host.memory.bandwidth").std() == pytest.approx(0.2, rel=0.05)
+    start_up, slope = column("compute.kernels[0].time"), column("compute.kernels[0].time", 1)
+    assert (start_up.std(), slope.std()) == pytest.approx((0.04, 150), rel=0.05)
+    assert numpy.corrcoef(start_up, slope)[0, 1] == pytest.approx(-0.8, abs=0.05)
+
+
+def test_a_file_of_no_calibration_has_no_errors_and_one_without_correlations_says_so() -> None:
+    assert fit_errors.read('[nic]\nbandwidth = "1 GB/s" # of a data sheet\n').values == 0
+    errors = fit_errors.read('[[mpi.regimes]]\nlatency = "8 us"    # ± 10 %\n')
+    assert errors.words() == "1 values, as independent: the file has no correlations"
+
+
+def test_a_fitted_platform_varies_within_its_errors(tmp_path: Path) -> None:
+    (tmp_path / "fitted.toml").write_text(FITTED)
+    words = ("fitted.toml", "-n", "2", "--ppn", "1", "--replicates", "40", "--json")
+    done = run(tmp_path, *words, "pingpong", "--bytes", "8MiB")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    times = numpy.array(found["makespans_s"])
+    # Of long messages the rate is all: ± 2 %, of which 40 draws show 1.5 to 2.6 %.
+    assert 0.013 < times.std() / times.mean() < 0.028
+    assert found["sources"][0]["name"] == "fit" and found["sources"][0]["share"] == 1
+    given = run(
+        tmp_path,
+        *words,
+        "--set",
+        "nic.bandwidth=10 GB/s",
+        "--set",
+        "mpi.regimes[1].process_rate=10 GB/s",
+        "pingpong",
+        "--bytes",
+        "8MiB",
+    )
+    assert json.loads(given.stdout)["deviation_s"] < 0.1 * times.std(), "what a run gives is not drawn"
+
+
+@pytest.fixture(scope="module")
+def products(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program whose ranks multiply matrices, a model of processors, and a platform with a table."""
+    folder = tmp_path_factory.mktemp("products")
+    (folder / "products.c").write_text(PRODUCTS)
+    for command in (
+        ("cc", "-O1", "products.c", "-o", "products"),
+        ("cluster", "new", "--flop-rate", "30 Gflop/s", "--heterogeneity", "0.05", "-o", "model.toml"),
+    ):
+        subprocess.run([*HOPCAST, *command], cwd=folder, check=True, capture_output=True)
+    (folder / "nodes.csv").write_text("host,M*N*K\n,7e-11\n")
+    (folder / "tabled.toml").write_text(
+        FITTED.partition("[[mpi.regimes]]")[0].replace("    # ± 2 %", "")
+        + '[[compute.kernels]]\nfunction = "dgemm"\ntable = "nodes.csv"\nnoise = "normal"\n'
+    )
+    return folder
+
+
+PRODUCTS = """
+#include <mpi.h>
+__attribute__((noipa)) void dgemm_(const char *ta, const char *tb, const int *m, const int *n,
+    const int *k, const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
+    const double *beta, double *c, const int *ldc) { c[0] += *alpha; }
+int main(int argc, char **argv) {
+    int n = 100; double one = 1, c[1] = {0};
+    MPI_Init(&argc, &argv);
+    for (int step = 0; step < 5; step++) dgemm_("N", "N", &n, &n, &n, &one, c, &n, c, &n, &one, c, &n);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_drawn_clusters_and_days_are_sources(products: Path) -> None:
+    """The model's processors differ by 5 %, its days not at all: the slower of two sets the time."""
+    words = ("tabled.toml", "-n", "2", "--ppn", "1", "--compute", "none", "--replicates", "12", "--json")
+    done = run(products, *words, "--cluster", "model.toml", "./products")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    parts = {part["name"]: part["share"] for part in found["sources"]}
+    assert parts["cluster"] > 0.99 and parts["day"] < 0.01 and parts["seeds"] < 0.01
+    assert 0.01 < found["deviation_s"] / found["median_s"] < 0.1
+    without = run(products, "crossbar", "-n", "2", *words[7:], "--cluster", "model.toml", "ring")
+    assert without.returncode == 2 and "0 kernels with a table" in without.stderr
 
 
 @pytest.mark.parametrize(
@@ -69,7 +238,7 @@ def test_the_same_seed_gives_the_same_draws_and_another_key_changes_none() -> No
 )
 def test_spreads_are_percents(text: str) -> None:
     with pytest.raises(InputError, match=r"write section\.key=5%"):
-        replicates.spreads_of([text])
+        uncertainty.spreads_of([text])
 
 
 def test_unknown_values_and_functions_are_errors() -> None:

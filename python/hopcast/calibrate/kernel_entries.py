@@ -58,6 +58,8 @@ def toml(found: KernelFit, function: str, *, noise: str, declaration: str | None
     ]
     if errors := standard_errors(model):
         parts.append(f"# standard errors: {errors}")
+    if together := correlations(model):
+        parts.append(f"# correlations: {together}")
     parts += [f"# note: {finding}" for finding in found.findings]
     parts.append(f'function = "{function}"')
     if declaration is not None:
@@ -196,6 +198,15 @@ def standard_errors(model: Model) -> str:
         f"{name} ± {percent(error / abs(value))}"
         for name, (value, error) in parts.items()
         if value and math.isfinite(error)
+    )
+
+
+def correlations(model: Model) -> str:
+    """Correlations of the errors of two coefficients each."""
+    return ", ".join(
+        f"{one} with {two} {value:.3f}"
+        for (one, two), value in model.correlations.items()
+        if model.pieces is None and math.isfinite(value)
     )
 
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -91,6 +91,8 @@ class Model:
     """Standard error of the start-up; nan where it was not fitted."""
     pieces: piecewise.Piecewise | None = None
     """Lines in the one term of M′, instead of start-up and coefficients, which are those of the first."""
+    correlations: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """Correlation of the errors of two coefficients, the start-up among them."""
 
     @property
     def parameters(self) -> int:
@@ -207,14 +209,19 @@ def polynomial(
 
 
 def _errors(columns: np.ndarray, residual: np.ndarray) -> np.ndarray:
-    """Standard errors that allow each size its own deviation (HC3): long calls vary more than short ones.
+    """Standard errors of coefficients."""
+    return np.sqrt(np.diag(_covariance(columns, residual)))
+
+
+def _covariance(columns: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """Covariance that allows each size its own deviation (HC3): long calls vary more than short ones.
 
     Source: MacKinnon, White, "Some heteroskedasticity-consistent covariance matrix estimators", 1985.
     """
     inverse = np.linalg.inv(columns.T @ columns)
     leverage = np.einsum("ij,jk,ik->i", columns, inverse, columns)
     apart = columns * (residual / np.maximum(1 - leverage, 1e-6))[:, None]
-    return np.sqrt(np.diag(inverse @ (apart.T @ apart) @ inverse))
+    return inverse @ (apart.T @ apart) @ inverse
 
 
 def constant(sizes: Sizes) -> Model:
@@ -294,8 +301,12 @@ def relative(
             break
         used = used[1:]
     residual = 1 - columns[:, used] / scale @ solution
+    covariance = _covariance(columns[:, used] / scale, residual)
+    deviations = np.sqrt(np.diag(covariance))
     spread = np.zeros(len(terms) + 1)
-    spread[used] = _errors(columns[:, used] / scale, residual) / scale
+    spread[used] = deviations / scale
+    together = covariance / np.maximum(np.outer(deviations, deviations), 1e-300)
+    names = [START_UP, *terms]
     values = np.zeros(len(terms) + 1)
     values[used] = solution / scale
     ranges = {key: (float(part.min()), float(part.max())) for key, part in sizes.arguments.items()}
@@ -309,6 +320,10 @@ def relative(
         math.nan,
         ranges,
         float(spread[0]) if used[0] == 0 else math.nan,
+        correlations={
+            (names[used[one]], names[used[two]]): float(together[one, two])
+            for one, two in itertools.combinations(range(len(used)), 2)
+        },
     )
     return _judged(model, sizes, sizes.seconds)
 

@@ -10,6 +10,7 @@ predictions and experiments", thesis, Université Grenoble Alpes 2021, 4.3.2.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,8 @@ class Line:
     slope_error: float
     residual: float
     """Sum of squares that the fit has minimised."""
+    correlation: float = math.nan
+    """Correlation of both errors; nan where one of them is not known."""
 
     def at(self, x: np.ndarray) -> np.ndarray:
         """Value of the line."""
@@ -49,7 +52,15 @@ def least_squares(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = Non
     variance = residual / freedom if freedom > 0 else np.inf
     slope_error = np.sqrt(variance / spread) if spread > 0 else np.inf
     intercept_error = np.sqrt(variance * (1 / total + x_mean**2 / spread)) if spread > 0 else np.inf
-    return Line(float(intercept), float(slope), float(intercept_error), float(slope_error), residual)
+    together = -x_mean / np.sqrt(spread / total + x_mean**2) if spread > 0 and freedom > 0 else np.nan
+    return Line(
+        float(intercept),
+        float(slope),
+        float(intercept_error),
+        float(slope_error),
+        residual,
+        float(together),
+    )
 
 
 def log_line(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> Line:
@@ -59,13 +70,17 @@ def log_line(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) ->
     intercept, slope, residual = (part[0] for part in log_lines(x, y, w, np.array([0]), np.array([len(x)])))
     value = intercept + slope * x
     free = [column for column, parameter in ((1 / value, intercept), (x / value, slope)) if parameter > 0]
-    errors = np.full(2, np.nan)
+    errors, together = np.full(2, np.nan), np.nan
     freedom = len(x) - len(free)
     if free and freedom > 0:
         columns = np.array(free)
         covariance = np.linalg.pinv(columns * w @ columns.T) * residual / freedom
         errors[[intercept > 0, slope > 0]] = np.sqrt(np.diag(covariance))
-    return Line(float(intercept), float(slope), float(errors[0]), float(errors[1]), float(residual))
+        if len(free) == 2 and errors.all():
+            together = covariance[0, 1] / errors.prod()
+    return Line(
+        float(intercept), float(slope), float(errors[0]), float(errors[1]), float(residual), float(together)
+    )
 
 
 def log_lines(

@@ -457,7 +457,8 @@ def _parts(early: bool) -> str:
 
 def _line(line: Line) -> str:
     start = f"{1e6 * line.intercept:.4g} µs" + _plus_minus(1e6 * line.intercept_error)
-    return f"{start} + {1e9 * line.slope:.4g} ns/B{_plus_minus(1e9 * line.slope_error)} n"
+    together = f", correlation {line.correlation:.3f}" if math.isfinite(line.correlation) else ""
+    return f"{start} + {1e9 * line.slope:.4g} ns/B{_plus_minus(1e9 * line.slope_error)} n{together}"
 
 
 def _plus_minus(error: float) -> str:

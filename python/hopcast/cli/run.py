@@ -58,6 +58,17 @@ if TYPE_CHECKING:
     help="With --replicates: draw this value of the platform anew each time, with this standard deviation; "
     "may be repeated.",
 )
+@click.option(
+    "--cluster",
+    metavar="MODEL",
+    help="With --replicates: draw the processors anew each time, from this model of 'hopcast cluster'.",
+)
+@click.option(
+    "--vary",
+    metavar="SOURCE,…",
+    help="With --replicates: vary these alone: seeds, fit (errors of a calibration), cluster, day, keys of "
+    "--uncertain. [default: all there are]",
+)
 def command(
     platform: str | None,
     workload: str | None,
@@ -69,6 +80,8 @@ def command(
     live: bool,
     replicates: int | None,
     uncertain: tuple[str, ...],
+    cluster: str | None,
+    vary: str | None,
     **flags,
 ) -> int:
     """Predict how long WORKLOAD takes on PLATFORM.
@@ -91,8 +104,12 @@ def command(
             if peers is None or peers.rank == 0:
                 request.save(save_request)
             return exits.DONE
-        if replicates is not None or uncertain:
-            return _replicated(request, replicates, uncertain, as_json)
+        if replicates is not None:
+            given = (uncertain, cluster, vary.split(",") if vary else [])
+            return _replicated(request, replicates, given, as_json, quiet)
+        for name, value in (("--uncertain", uncertain), ("--cluster", cluster), ("--vary", vary)):
+            if value:
+                raise InputError(f"{name} says what --replicates N draws anew")
         with request.inside(), _shown(request, out) if live and out else nullcontext() as watcher:
             return _run(request, peers, out and out.absolute(), as_json, quiet, watcher)
     except InputError as error:
@@ -101,22 +118,39 @@ def command(
         raise
 
 
-def _replicated(request: RunRequest, count: int | None, uncertain: tuple[str, ...], as_json: bool) -> int:
-    """Prints the interval of replicates."""
+def _replicated(
+    request: RunRequest,
+    count: int,
+    given: tuple[tuple[str, ...], str | None, list[str]],
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Prints the interval of replicates; `given`: uncertain values, model of a cluster, sources to vary."""
     import json
     from dataclasses import asdict
 
     from hopcast.experiment import runners
-    from hopcast.study import replicates
+    from hopcast.study import replicates, replicates_page, uncertainty
 
-    if count is None:
-        raise InputError("--uncertain says what --replicates N draws anew")
-    if request.options.get("out"):
-        raise InputError("--replicates: reports of single runs are kept by 'hopcast study --reports'")
-    spreads = replicates.spreads_of(uncertain)
+    uncertain, cluster, vary = given
+    spreads = uncertainty.spreads_of(uncertain)
+    model = None if cluster is None else Path(cluster).absolute()
     with request.inside():
-        found = replicates.predict(request, count, spreads, runners.named("local", runners.Settings()))
-    click.echo(json.dumps(asdict(found), indent=2) if as_json else "\n".join(found.lines()))
+        found = replicates.predict(
+            request,
+            count,
+            spreads,
+            runners.named("local", runners.Settings()),
+            cluster=model,
+            vary=vary,
+            quiet=quiet,
+        )
+        click.echo(json.dumps(asdict(found), indent=2) if as_json else "\n".join(found.lines()))
+        if request.options.get("out"):
+            title = f"{request.platform}: {count} replicates"
+            page = replicates_page.write(found, title, Path(request.options["out"]))
+            if not as_json:
+                click.echo(f"Page   {page}")
     return exits.DONE
 
 

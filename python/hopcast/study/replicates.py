@@ -1,32 +1,47 @@
-"""Prediction intervals: one run repeated with other seeds, and with other values of what is uncertain.
+"""Prediction intervals: one run repeated while what is uncertain about it varies.
 
-Each replicate has a seed of its own, and each uncertain value of the platform is drawn from a normal
-distribution around what the platform says, independently of the others. The interval holds the central 90 %
-of the predicted times. The share of a value is the square of its correlation with the predicted time, which
-is the share of the variance that it explains where the time is linear in it; the rest is that of the seeds
-and of what is not linear. Correlations of n replicates are known to about 1/√n.
+All sources of uncertainty vary together in n replicates, whose central 90 % are the interval. Then each of k
+sources varies alone in n more, with the draws that it had before, and everything else as it is: n (k+1) runs,
+of which equal ones are run once. The share of a source is the variance that it makes alone over that of
+all together. What is left, or, if the parts make more than the whole, their sum over it, is interaction and
+chance: a variance of n numbers is known to a factor of 1 ± √(2/(n−1)).
 """
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from hopcast import core
+from hopcast import scratch
 from hopcast.errors import InputError
-from hopcast.experiment.pieces import DONE, Piece, Work
+from hopcast.experiment import engine
+from hopcast.experiment.pieces import DONE, Piece, Result, Work
+from hopcast.experiment.progress import PiecesProgress
 from hopcast.experiment.runners import Runner
 from hopcast.experiment.stopping import Stop
+from hopcast.experiment.store import opened
 from hopcast.report import units
 from hopcast.request import RunRequest
-from hopcast.toml import tomllib
+from hopcast.study.uncertainty import Clusters, Setting, Source, sources
 
 CONFIDENCE = 0.9
-SEEDS = "seeds and the rest"
-_QUANTITY = re.compile(r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(.*)", re.S)
+REST = "interactions and chance"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Spread of the prediction that one source of uncertainty makes, varied alone."""
+
+    name: str
+    words: str
+    share: float
+    """Share of the variance."""
+    deviation_s: float
+    low_s: float
+    high_s: float
+    makespans_s: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -37,8 +52,11 @@ class Replicates:
     median_s: float
     low_s: float
     high_s: float
-    shares: Mapping[str, float]
-    """Share of the variance by source; empty where nothing varies."""
+    deviation_s: float
+    sources: tuple[Part, ...]
+    """The largest first."""
+    rest: float
+    """Share of the variance that no source makes alone."""
 
     def lines(self) -> list[str]:
         """The prediction in words."""
@@ -47,107 +65,113 @@ class Replicates:
             return [
                 f"{units.seconds(self.median_s)} in all {count} replicates: nothing in this run is random"
             ]
+        said = ", ".join(f"{part.name} {units.percent(part.share)}" for part in self.sources)
+        if self.rest > 0:
+            said += f", {REST} {units.percent(self.rest)}"
+        lines = [f"{self.interval()} ({count} replicates)", f"Sources of the variance: {said}"]
+        return lines + [f"{part.name}: {part.words}" for part in self.sources]
+
+    def interval(self) -> str:
+        """Median and interval in words."""
         scale, unit = units.time_unit(self.median_s)
-        low, high = (units.digits(end / scale, 3) for end in (self.low_s, self.high_s))
-        text = f"{units.seconds(self.median_s, 3)}, {CONFIDENCE:.0%} between {low} and {high} {unit}"
-        sources = ", ".join(f"{name} {units.percent(share)}" for name, share in self.shares.items())
-        return [f"{text.replace('%', ' %', 1)} ({count} replicates)", f"Sources of the variance: {sources}"]
+        # Two digits of the interval's width at the least.
+        width = (self.high_s - self.low_s) / self.high_s
+        digits = 3 if width >= 0.05 else min(12, 2 - math.floor(math.log10(width)))
+        low, high = (units.digits(end / scale, digits) for end in (self.low_s, self.high_s))
+        text = f"{units.seconds(self.median_s, digits)}, {CONFIDENCE:.0%} between {low} and {high} {unit}"
+        return text.replace("%", " %", 1)
 
 
-def predict(request: RunRequest, count: int, spreads: Mapping[str, float], runner: Runner) -> Replicates:
+def predict(
+    request: RunRequest,
+    count: int,
+    spreads: Mapping[str, float],
+    runner: Runner,
+    *,
+    cluster: Path | None = None,
+    vary: Sequence[str] = (),
+    quiet: bool = True,
+) -> Replicates:
     """Runs replicates of a request. Raises `InputError` for one that fails, `KeyboardInterrupt` if stopped.
 
     spreads: relative standard deviations of values of the platform, by key.
+    cluster: model of processors, of which each replicate draws others.
+    vary: names of the sources that vary; empty for all that the run has.
     """
-    import numpy
-
     if request.function is not None:
         raise InputError("replicates run in processes of their own: name a file instead of a function")
-    drawn = {key: _draws(request, key, spread, count) for key, spread in spreads.items()}
-    first = request.option("seed")
-    pieces = []
-    for number in range(count):
-        changed = replace(request, directory=None).changed(
-            seed=first + number, set={key: values[number][0] for key, values in drawn.items()}
-        )
-        fields = {key: value for key, value in changed.fields().items() if key not in ("out", "made_by")}
-        pieces.append(Piece(number, {}, {"request": fields}))
-    makespans = _makespans(
-        pieces, Work("hopcast.study.run_cell:run", request.directory or str(Path.cwd())), runner
-    )
-    low, median, high = numpy.quantile(makespans, [0.5 - CONFIDENCE / 2, 0.5, 0.5 + CONFIDENCE / 2])
-    numbers = {key: [number for _, number in values] for key, values in drawn.items()}
-    return Replicates(tuple(makespans), float(median), float(low), float(high), _shares(makespans, numbers))
+    with scratch.folder() as folder:
+        clusters = None if cluster is None else Clusters(cluster, request, folder)
+        found = sources(request, spreads, clusters, vary)
+        groups = [found, *([source] for source in found if len(found) > 1)]
+        pieces = [_piece(request, clusters, group, number) for group in groups for number in range(count)]
+        makespans = _makespans(pieces, request, runner, folder, quiet)
+    rows = [tuple(makespans[first : first + count]) for first in range(0, len(makespans), count)]
+    return _split(found, rows)
 
 
-def _makespans(pieces: Sequence[Piece], work: Work, runner: Runner) -> list[float]:
-    results = {}
-    with Stop() as stop:
-        for key, result in runner.run(work, {piece.key: piece.inputs for piece in pieces}, stop):
-            if result.state != DONE:
-                raise InputError(f"a replicate failed: {result.why}")
-            results[key] = result.values["makespan_s"]
-    if stop:
-        raise KeyboardInterrupt
-    return [results[piece.key] for piece in pieces]
+def _piece(request: RunRequest, clusters: Clusters | None, group: Sequence[Source], number: int) -> Piece:
+    """The run of a replicate in which some sources vary."""
+    seed = request.option("seed")
+    setting = Setting(seed, cluster=seed)
+    for source in group:
+        setting = source.varied(setting, number)
+    overrides = dict(setting.overrides)
+    if clusters is not None:
+        overrides |= clusters.overrides(setting)
+    changed = replace(request, directory=None).changed(seed=setting.seed, set=overrides)
+    fields = {key: value for key, value in changed.fields().items() if key not in ("out", "made_by")}
+    return Piece(number, {}, {"request": fields})
 
 
-def _draws(request: RunRequest, key: str, spread: float, count: int) -> list[tuple[str, float]]:
-    """Values of the platform for each replicate, as texts and as multiples of what it says."""
+def _makespans(
+    pieces: Sequence[Piece], request: RunRequest, runner: Runner, folder: Path, quiet: bool
+) -> list[float]:
+    work = Work("hopcast.study.run_cell:run", request.directory or str(Path.cwd()))
+    progress = PiecesProgress("replicate", len({piece.key for piece in pieces}), 0, enabled=not quiet)
+
+    def told(piece: Piece, result: Result) -> None:
+        if result.state != DONE:
+            raise InputError(f"a replicate failed: {result.why}")
+        progress(piece, result)
+
+    try:
+        with Stop() as stop, opened(folder) as store:
+            results = engine.run(pieces, lambda tasks: runner.run(work, tasks, stop), store, told, stop)
+        if stop:
+            raise KeyboardInterrupt
+    finally:
+        progress.close()
+    return [results[piece.key].values["makespan_s"] for piece in pieces]
+
+
+def _split(found: Sequence[Source], rows: Sequence[tuple[float, ...]]) -> Replicates:
+    """The interval of the first row, and the parts of the sources by the others."""
     import numpy
 
-    number, unit = _value(request, key)
-    # A stream of its own for each key: to add one leaves the others as they are.
-    stream = numpy.random.default_rng([request.option("seed"), *key.encode()])
-    drawn: list[tuple[str, float]] = []
-    while len(drawn) < count:
-        factor = float(1 + spread * stream.standard_normal())
-        if factor > 0:
-            drawn.append((f"{number * factor:.12g}{unit}", factor))
-    return drawn
+    together, alone = rows[0], rows[1:] or rows[:1]
+    variances = [_variance(row) for row in alone]
+    whole = max(_variance(together), sum(variances))
+    parts = []
+    for source, row, variance in zip(found, alone, variances, strict=True):
+        low, _, high = _quantiles(row)
+        share = variance / whole if whole else 0.0
+        parts.append(Part(source.name, source.words, share, variance**0.5, low, high, row))
+    low, median, high = _quantiles(together)
+    rest = max(0.0, 1 - sum(part.share for part in parts)) if whole else 0.0
+    parts.sort(key=lambda part: -part.share)
+    deviation = float(numpy.sqrt(_variance(together)))
+    return Replicates(together, median, low, high, deviation, tuple(parts), rest if rest > 1e-9 else 0.0)
 
 
-def _value(request: RunRequest, key: str) -> tuple[float, str]:
-    """Number and unit of a value of the platform."""
-    if not isinstance(request.platform, str):
-        raise InputError(f"--uncertain {key}: the platform must be a preset or a file")
-    overrides = tuple(f"{name}={value}" for name, value in request.options.get("set", {}).items())
-    value: Any = tomllib.loads(core.platform_text(request.platform, overrides, True))
-    for part in key.replace("[", ".").replace("]", "").split("."):
-        try:
-            value = value[int(part)] if isinstance(value, list) else value[part]
-        except (KeyError, IndexError, ValueError, TypeError):
-            raise InputError(f"--uncertain {key}: the platform has no such value") from None
-    found = _QUANTITY.fullmatch(str(value))
-    if isinstance(value, bool) or found is None:
-        raise InputError(f"--uncertain {key}: {value!r} is no quantity")
-    return float(found[1]), found[2]
-
-
-def _shares(makespans: Sequence[float], drawn: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Shares of the variance by source, the largest first, the seeds' last."""
+def _variance(values: Sequence[float]) -> float:
     import numpy
 
-    if len(makespans) < 2 or min(makespans) == max(makespans):
-        return {}
-    found = {key: float(numpy.corrcoef(values, makespans)[0, 1] ** 2) for key, values in drawn.items()}
-    whole = sum(found.values())
-    if whole > 1:  # by chance, of few replicates
-        found = {key: share / whole for key, share in found.items()}
-    ordered = dict(sorted(found.items(), key=lambda item: -item[1]))
-    return {**ordered, SEEDS: max(0.0, 1 - sum(ordered.values()))}
+    return float(numpy.var(values, ddof=1)) if min(values) < max(values) else 0.0
 
 
-def spreads_of(texts: Sequence[str]) -> dict[str, float]:
-    """Relative deviations of `KEY=5%`."""
-    found = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        try:
-            share = float(value.strip().removesuffix("%")) / 100
-        except ValueError:
-            share = -1.0
-        if not equals or not value.strip().endswith("%") or not 0 < share < 1:
-            raise InputError(f"--uncertain {text}: write section.key=5%, a standard deviation below 100 %")
-        found[key.strip()] = share
-    return found
+def _quantiles(values: Sequence[float]) -> tuple[float, float, float]:
+    import numpy
+
+    low, median, high = numpy.quantile(values, [0.5 - CONFIDENCE / 2, 0.5, 0.5 + CONFIDENCE / 2])
+    return float(low), float(median), float(high)
