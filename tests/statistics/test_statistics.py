@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 import sys
 
 import numpy as np
+import pyDOE3
 import pytest
 
 from hopcast.errors import InputError
-from hopcast.statistics import discoveries, effects, intervals, modes, order, rankings
+from hopcast.statistics import aliases, discoveries, effects, intervals, modes, order, rankings
 
 # Life of a battery in hours by material and temperature. Source: Montgomery, "Design and Analysis of
 # Experiments", 5th edition, table 5-1; its analysis of variance is table 5-5.
@@ -122,7 +124,9 @@ def test_one_mode_is_not_split() -> None:
 def test_analysis_of_variance_of_a_textbook() -> None:
     found = {
         line.factors: line
-        for line in effects.analysis_of_variance(BATTERY_TABLE, ["material", "temperature", "one"], "life_h")
+        for line in effects.analysis_of_variance(
+            BATTERY_TABLE, ["material", "temperature", "one"], "life_h"
+        ).terms
     }
     expected = {
         ("material",): (10683.72, 2, 7.91),
@@ -151,23 +155,75 @@ def test_main_effects_and_interactions_of_a_textbook() -> None:
     assert 4 * sum(level.effect**2 for level in both.levels) == pytest.approx(9613.78, abs=0.01)
 
 
-def test_effects_that_a_design_does_not_tell_apart_are_refused() -> None:
+def test_effects_that_a_design_does_not_tell_apart_are_aliases() -> None:
     table = {"a": [0, 0, 1, 1], "b": [0, 0, 1, 1], "y": [1, 2, 3, 4]}
-    with pytest.raises(InputError, match="apart"):
-        effects.analysis_of_variance(table, ["a", "b"], "y")
+    found = effects.analysis_of_variance(table, ["a", "b"], "y")
+    assert [line.factors for line in found.terms] == [("a",), (effects.RESIDUAL,)]
+    assert found.terms[0].aliases == (("b",),)
     with pytest.raises(InputError, match="no column 'c'"):
         effects.main_effects(table, ["c"], "y")
 
 
 def test_without_repetitions_the_highest_order_is_the_error() -> None:
     table = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "y": [1.0, 2.0, 3.0, 5.0]}
-    lines = effects.analysis_of_variance(table, ["a", "b"], "y")
+    lines = effects.analysis_of_variance(table, ["a", "b"], "y").terms
     # Squares of contrasts over 4: (5 + 3 - 2 - 1)², (5 + 2 - 3 - 1)², (5 + 1 - 2 - 3)².
     assert [line.squares for line in lines] == pytest.approx([25 / 4, 9 / 4, 1 / 4])
     assert [line.factors for line in lines] == [("a",), ("b",), (effects.RESIDUAL,)]
     assert lines[0].f == pytest.approx(25) and sum(line.share for line in lines) == pytest.approx(1)
     with pytest.raises(InputError, match="repeat"):
         effects.analysis_of_variance({"a": [0, 1], "y": [1.0, 2.0]}, ["a"], "y")
+
+
+def fraction(generators: str) -> dict[str, list]:
+    signs = pyDOE3.fracfact(generators)
+    return {name: signs[:, number].tolist() for number, name in enumerate("abcdefgh"[: signs.shape[1]])}
+
+
+def test_aliases_of_fractions_are_those_of_their_defining_relations() -> None:
+    """2^(3-1), c = ab: each factor is the other two. 2^(4-1), d = abc: ab = cd, ac = bd, ad = bc."""
+    found = aliases.of_design(fraction("a b ab"), "abc", 2)
+    assert found.apart == [("a",), ("b",), ("c",)] and not found.lost
+    assert found.aliases == {("c",): [("a", "b")], ("b",): [("a", "c")], ("a",): [("b", "c")]}
+    found = aliases.of_design(fraction("a b c abc"), "abcd", 2)
+    assert found.apart[4:] == [("a", "b"), ("a", "c"), ("a", "d")]
+    assert found.aliases == {("a", "b"): [("c", "d")], ("a", "c"): [("b", "d")], ("a", "d"): [("b", "c")]}
+    # 2^(5-1) with e = abcd has all interactions of two by themselves; a full factorial of three levels, too.
+    assert not aliases.of_design(fraction("a b c d abcd"), "abcde", 2).aliases
+    rows = list(itertools.product("xyz", "pq", "uv"))
+    table = {name: [row[number] for row in rows] for number, name in enumerate("abc")}
+    assert not aliases.of_design(table, "abc", 2).aliases and not aliases.of_design(table, "abc", 2).lost
+
+
+def test_an_analysis_of_a_fraction_finds_the_effects_under_their_aliases() -> None:
+    """2^(6-2), 16 cells, with e = abc, f = bcd: y = 10 + 3 a + 2 b d, bd = cf; squares: 16 effect²."""
+    table = fraction("a b c d abc bcd")
+    noise = [0.01 * (-1) ** (number * number // 3) for number in range(16)]
+    table["y"] = [
+        10 + 3 * a + 2 * b * d + e
+        for a, b, d, e in zip(table["a"], table["b"], table["d"], noise, strict=True)
+    ]
+    found = effects.analysis_of_variance(table, list("abcdef"), "y")
+    by_name = {line.factors: line for line in found.terms}
+    assert found.order == 2 and not found.lost
+    assert by_name["a",].squares == pytest.approx(16 * 9, rel=0.01)
+    assert by_name["b", "d"].squares == pytest.approx(16 * 4, rel=0.01)
+    assert by_name["b", "d"].aliases == (("c", "f"),)
+    assert by_name["b", "d"].p_value < 1e-3 and by_name["c",].share < 1e-4
+    assert sum(line.share for line in found.terms) == pytest.approx(1)
+
+
+def test_terms_of_an_incomplete_design_that_it_tells_in_part_are_named() -> None:
+    """Three by three levels without a corner: of the interaction's four columns one is left."""
+    rows = [(a, b) for a in range(3) for b in range(3) if a == 0 or b == 0] + [(1, 1)]
+    table = {
+        "a": [a for a, _ in rows],
+        "b": [b for _, b in rows],
+        "y": [a + b + 0.1 * a * b for a, b in rows],
+    }
+    found = effects.analysis_of_variance(table, ["a", "b"], "y")
+    assert found.lost == (("a", "b"),)
+    assert [line.factors for line in found.terms] == [("a",), ("b",), (effects.RESIDUAL,)]
 
 
 def test_rankings_and_their_agreement() -> None:

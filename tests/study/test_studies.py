@@ -110,7 +110,32 @@ def test_reports_are_linked(tmp_path: Path) -> None:
     for number in range(4):
         link = f"reports/{number:06}/report.html"
         assert link in page and (tmp_path / "out" / link).is_file()
+    ranking = page[page.index('<table id="ranking">') :].partition("</table>")[0]
+    best = min(
+        parquet.read_table(tmp_path / "out" / "results.parquet").to_pylist(),
+        key=lambda row: row["makespan_s"],
+    )
+    first = ranking.split("<tr>")[2]
+    assert f'href="reports/{best["cell"]:06}/report.html"' in first and best["model"] in first
+    assert "makespan_s by --bytes and model" in page, "a picture of the interaction"
     assert "4 of them from before" in study(tmp_path, HALO, "--reports").stdout
+
+
+def test_repetitions_give_the_ranking_intervals_and_the_analysis_an_error(tmp_path: Path) -> None:
+    text = HALO.replace("halo3d", "uniform").replace("[factors]", "[factors]\nseed = [1, 2, 3]")
+    done = study(tmp_path, text + '[ranking]\nby = "rate"\nbest = "largest"\n')
+    assert done.returncode == 0, done.stderr
+    rows = parquet.read_table(tmp_path / "out" / "results.parquet").to_pylist()
+    page = (tmp_path / "out" / "study.html").read_text()
+    first = page[page.index('<table id="ranking">') :].split("<tr>")[2].partition("</tr>")[0]
+    means: dict = {}
+    for row in rows:
+        means.setdefault((row["--bytes"], row["model"]), []).append(row["rate"])
+    best = max(means, key=lambda levels: sum(means[levels]))
+    assert best[0] in first and best[1] in first and " to " in first, first
+    cells = [row["cell"] for row in rows if (row["--bytes"], row["model"]) == best]
+    assert all(f'href="#cell-{cell}"' in first and f'<tr id="cell-{cell}">' in page for cell in cells)
+    assert "seed ×" not in page and "× seed" not in page, "seeds are the error"
 
 
 def test_a_cell_that_fails_is_a_row_that_says_why(tmp_path: Path) -> None:

@@ -53,6 +53,24 @@ def test_a_table_gives_several_names_at_once() -> None:
     assert found[0]["of"] == "size=1 KiB, seed=4"
 
 
+def test_rankings_and_repetitions_name_what_there_is() -> None:
+    text = '[factors]\nsize = "1 KiB"\nseed = [1, 2]\nmodel = ["flow", "postal"]\n'
+    text += '[responses]\nrate = "1 / makespan_s"\n'
+    assert study(text).repetitions == ["seed"] and study(text).ranking.by == "makespan_s"
+    found = study(text + '[ranking]\nby = "rate"\nbest = "largest"\n', 'repetitions = ["model"]\n' + HEAD)
+    assert found.repetitions == ["seed", "model"]
+    assert (found.ranking.by, found.ranking.smallest_is_best) == ("rate", False)
+    for wrong, said in (
+        ('by = "speed"', "known: makespan_s, rate"),
+        ('best = "first"', "largest"),
+        ("on = 1", "by, best"),
+    ):
+        with pytest.raises(InputError, match=said):
+            study(f"{text}[ranking]\n{wrong}\n")
+    with pytest.raises(InputError, match="unknown factor 'day'"):
+        study(text, 'repetitions = ["day"]\n' + HEAD)
+
+
 def test_half_a_factorial_confounds_the_last_factor_with_the_product_of_the_others() -> None:
     names = "\n".join(f'"link.{name}" = [-1, 1]' for name in ("a", "b", "c"))
     found = settings(

@@ -8,7 +8,8 @@ values), and one response. The model of the analysis is
 with sums of squares of type II: each term beside all those that do not contain it, so that factors of
 incomplete designs are not credited with each other's effects. In a full factorial, where each cell has as
 many measurements, they add up to the total. Where the highest interactions leave no
-degrees of freedom for the error, as in a factorial without repetitions, they are the error.
+degrees of freedom for the error, as in a factorial without repetitions, they are the error. A fraction of a
+factorial does not tell all terms apart: the line of a term names its `aliases`.
 
 Source: Fisher 1925; Montgomery, "Design and Analysis of Experiments"; statsmodels.
 """
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from hopcast.errors import InputError
+from hopcast.statistics import aliases
 from hopcast.statistics.intervals import Interval, student
 
 Table = Mapping[str, Sequence[Any]]
@@ -66,6 +68,20 @@ class VarianceTerm:
     p_value: float
     share: float
     """Sum of squares over that of all deviations from the mean (η²)."""
+    aliases: tuple[tuple[str, ...], ...] = ()
+    """Other terms whose effects the line holds: the design does not tell them apart."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """An analysis of variance."""
+
+    terms: tuple[VarianceTerm, ...]
+    """The residual comes last."""
+    lost: tuple[tuple[str, ...], ...]
+    """Terms of which the design tells only a part apart, and which are left out."""
+    order: int
+    """Most factors of a term; longer ones are the error."""
 
 
 def main_effects(
@@ -84,13 +100,10 @@ def interactions(
     return [_by_levels(table, pair, values, confidence) for pair in itertools.combinations(factors, 2)]
 
 
-def analysis_of_variance(
-    table: Table, factors: Sequence[str], response: str, *, order: int = 2
-) -> list[VarianceTerm]:
-    """Analysis of variance of the factors and their interactions up to `order` factors; the residual comes
-    last.
+def analysis_of_variance(table: Table, factors: Sequence[str], response: str, *, order: int = 2) -> Analysis:
+    """Analysis of variance of the factors and their interactions up to `order` factors.
 
-    Factors of one level are left out. A design that does not tell terms apart is an error.
+    Factors of one level are left out. Terms that a design does not tell apart are named as aliases.
     """
     import pandas
     from statsmodels.formula.api import ols
@@ -100,25 +113,19 @@ def analysis_of_variance(
     used = [factor for factor in factors if len(set(table[factor])) > 1]
     if not used:
         raise InputError(f"no factor of {', '.join(factors)} has two levels: nothing to analyse")
-    names = {f"f{number}": factor for number, factor in enumerate(used)}
+    design = aliases.of_design(table, used, order)
+    names = {factor: f"f{number}" for number, factor in enumerate(used)}
     frame = pandas.DataFrame(
-        {name: [str(level) for level in table[factor]] for name, factor in names.items()} | {"y": values}
+        {name: [str(level) for level in table[factor]] for factor, name in names.items()} | {"y": values}
     )
     for size in range(min(order, len(used)), 0, -1):
-        terms = [
-            ":".join(f"C({name}, Sum)" for name in part)
-            for count in range(1, size + 1)
-            for part in itertools.combinations(names, count)
-        ]
+        terms = [term for term in design.apart if len(term) <= size]
+        if not terms:
+            raise InputError(f"{len(values)} cells do not tell {', '.join(used)} apart: take more cells")
+        words = [":".join(f"C({names[factor]}, Sum)" for factor in term) for term in terms]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of rank, which is looked at below
-            model = ols(f"y ~ {' + '.join(terms)}", frame).fit()
-        if np.linalg.matrix_rank(model.model.exog) < model.model.exog.shape[1]:
-            raise InputError(
-                f"{len(values)} cells do not tell {model.model.exog.shape[1]} effects of {', '.join(used)} "
-                "apart: "
-                f"take a lower order of interactions than {size}, or more cells"
-            )
+            warnings.simplefilter("ignore")  # of rank, which the terms have
+            model = ols(f"y ~ {' + '.join(words)}", frame).fit()
         if model.df_resid >= 1:
             break
     else:
@@ -126,20 +133,21 @@ def analysis_of_variance(
             f"{len(values)} cells for the effects of {', '.join(used)}: none is left to tell errors by; "
             "repeat some cells, with other seeds"
         )
+    by_word = dict(zip(words, terms, strict=True))
     total = float(((values - values.mean()) ** 2).sum()) or math.nan
-    return [
+    lines = [
         VarianceTerm(
-            (RESIDUAL,)
-            if label == "Residual"
-            else tuple(names[part[2:].partition(",")[0]] for part in str(label).split(":")),
+            by_word.get(str(label), (RESIDUAL,)),
             float(line["sum_sq"]),
             float(line["df"]),
             float(line["F"]),
             float(line["PR(>F)"]),
             float(line["sum_sq"]) / total,
+            tuple(design.aliases.get(by_word.get(str(label), ()), ())),
         )
         for label, line in anova_lm(model, typ=2).iterrows()
     ]
+    return Analysis(tuple(lines), tuple(design.lost), size)
 
 
 def _response(table: Table, factors: Sequence[str], response: str) -> np.ndarray:

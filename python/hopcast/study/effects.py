@@ -85,34 +85,115 @@ class Term:
     """A line of the analysis of variance."""
 
     name: str
+    """Factors of the term, and of its aliases: `a × b = c × d`."""
     share: float
     """Share of the sum of squares."""
     freedom: float
     p_value: float
 
 
+@dataclass(frozen=True)
+class Analysis:
+    """The analysis of variance of a response."""
+
+    terms: tuple[Term, ...] = ()
+    """The largest first."""
+    notes: tuple[str, ...] = ()
+    """Sentences: reason why there is none, or what its lines hold beside their terms."""
+
+
 def analysis(
-    rows: Sequence[dict[str, Any]], factors: Sequence[str], response: str
-) -> tuple[list[Term], str | None]:
-    """Analysis of variance of main effects and interactions of two factors; or why there is none."""
+    rows: Sequence[dict[str, Any]], factors: Sequence[str], response: str, repetitions: Sequence[str] = ()
+) -> Analysis:
+    """Analysis of variance of main effects and interactions of two factors.
+
+    repetitions: factors whose levels repeat the others' cells: their differences are the error.
+    """
     done = [row for row in rows if row["state"] == DONE and isinstance(row[response], (int, float))]
     varied = {name: len({str(row[name]) for row in done}) for name in factors}
-    varied = {name: levels for name, levels in varied.items() if levels > 1}
-    if len(varied) < 2:
-        return [], None
+    repeated = any(varied.get(name, 0) > 1 for name in repetitions)
+    varied = {name: levels for name, levels in varied.items() if levels > 1 and name not in repetitions}
+    if len(varied) < (1 if repeated else 2):
+        return Analysis()
     effects_most = sum(varied.values()) + sum(one * two for one, two in combinations(varied.values(), 2))
     if effects_most > _EFFECTS_MOST:
-        return [], f"No analysis of variance: {effects_most:,} effects are more than {_EFFECTS_MOST}."
+        return Analysis(
+            notes=(f"No analysis of variance: {effects_most:,} effects are more than {_EFFECTS_MOST}.",)
+        )
     from hopcast.errors import InputError
     from hopcast.statistics.effects import analysis_of_variance
 
     table = {name: [row[name] for row in done] for name in [*varied, response]}
     try:
-        terms = analysis_of_variance(table, list(varied), response)
+        found = analysis_of_variance(table, list(varied), response)
     except InputError as error:
-        return [], f"No analysis of variance: {error}."
-    found = [Term(" × ".join(term.factors), term.share, term.freedom, term.p_value) for term in terms]
-    return sorted(found, key=lambda term: -term.share), None
+        return Analysis(notes=(f"No analysis of variance: {error}.",))
+    terms = [
+        Term(" = ".join(map(_product, (term.factors, *term.aliases))), term.share, term.freedom, term.p_value)
+        for term in found.terms
+    ]
+    notes = []
+    if any(term.aliases for term in found.terms):
+        notes.append("Terms with = between them are aliases: this design does not tell them apart.")
+    if found.lost:
+        lost = ", ".join(map(_product, found.lost))
+        notes.append(f"Left out, since the cells tell them apart only in part: {lost}.")
+    if found.order < min(2, len(varied)):
+        notes.append("Without repetitions the interactions are the error: they are the residual.")
+    return Analysis(tuple(sorted(terms, key=lambda term: -term.share)), tuple(notes))
+
+
+def _product(factors: Sequence[str]) -> str:
+    return " × ".join(factors)
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """Means of a response at each two levels of two factors."""
+
+    factors: tuple[str, str]
+    """The factor along the axis, and that of the lines."""
+    across: tuple[Level, ...]
+    """Levels of the first factor."""
+    lines: tuple[tuple[Any, tuple[float | None, ...]], ...]
+    """By level of the second factor the means at the levels of the first; None where there is no cell."""
+    size: float
+    """Largest part of a mean that the two main effects leave, over the mean of all."""
+
+
+def interactions(rows: Sequence[dict[str, Any]], factors: Sequence[str], response: str) -> list[Interaction]:
+    """Interactions of each two factors whose levels meet, the largest first."""
+    done = [row for row in rows if row["state"] == DONE and isinstance(row[response], (int, float))]
+    found = [_interaction(done, pair, response) for pair in combinations(factors, 2)]
+    return sorted((one for one in found if one is not None), key=lambda one: -one.size)
+
+
+_LINES_MOST = 8
+"""Most lines of an interaction that a reader tells apart."""
+
+
+def _interaction(rows: Sequence[dict[str, Any]], pair: tuple[str, str], response: str) -> Interaction | None:
+    one, two = (_effect(rows, factor, response) for factor in pair)
+    if len(one.levels) < len(two.levels):
+        one, two = two, one
+    if len(two.levels) < 2 or len(two.levels) > _LINES_MOST:
+        return None
+    cells: dict[tuple[Any, Any], list[float]] = {}
+    for row in rows:
+        cells.setdefault((row[one.factor], row[two.factor]), []).append(row[response])
+    whole = fmean(row[response] for row in rows)
+    lines, left = [], 0.0
+    for line in two.levels:
+        means = []
+        for level in one.levels:
+            values = cells.get((level.value, line.value))
+            means.append(fmean(values) if values else None)
+            if values:
+                left = max(left, abs(fmean(values) - level.mean - line.mean + whole))
+        lines.append((line.value, tuple(means)))
+    if len(cells) < 4 or whole == 0:
+        return None
+    return Interaction((one.factor, two.factor), one.levels, tuple(lines), left / abs(whole))
 
 
 _EFFECTS_MOST = 300

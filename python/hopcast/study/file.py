@@ -28,9 +28,20 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "design": dict,
     "files": dict,
     "responses": dict,
+    "repetitions": list,
+    "ranking": dict,
 }
 _PLACES = ("platform", "workload")
 """Keys that a factor of the same name replaces."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Order in which configurations are listed."""
+
+    by: str = "makespan_s"
+    """Response that decides."""
+    smallest_is_best: bool = True
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,9 @@ class Study:
     design: dict[str, Any]
     responses: dict[str, Formula]
     """Values made of a cell's names and results."""
+    repetitions: list[str] = field(default_factory=list)
+    """Factors whose levels repeat the cells of the others, beside `seed`."""
+    ranking: Ranking = field(default_factory=lambda: Ranking())
     place: str = field(default="study")
     """Name of the file in errors."""
 
@@ -118,6 +132,8 @@ def read(text: str, place: str, directory: Path, name: str) -> Study:
         exclude=[Formula(text, f"{place}: exclude") for text in written.get("exclude", [])],
         design=written.get("design", {}),
         responses=_formulas(written, "responses", place),
+        repetitions=_repetitions(written, factors, place),
+        ranking=_ranking(written, place),
         place=place,
     )
     _check_use(study)
@@ -134,6 +150,27 @@ def _wanted(written: Mapping[str, Any], factors: list[Factor], key: str, place: 
 
 def _words(workload: str | list) -> list[str]:
     return shlex.split(workload) if isinstance(workload, str) else [str(word) for word in workload]
+
+
+def _repetitions(written: Mapping[str, Any], factors: list[Factor], place: str) -> list[str]:
+    known = [factor.name for factor in factors]
+    given = written.get("repetitions", [])
+    for name in given:
+        if name not in known:
+            raise InputError(f"{place}: repetitions: unknown factor '{name}'; known: {', '.join(known)}")
+    return [name for name in known if name in given or name == "seed"]
+
+
+def _ranking(written: Mapping[str, Any], place: str) -> Ranking:
+    given = written.get("ranking", {})
+    known = ["makespan_s", *written.get("responses", {})]
+    for key, value in given.items():
+        choices = {"by": known, "best": ["smallest", "largest"]}.get(key)
+        if choices is None:
+            raise InputError(f"{place}: [ranking]: unknown key '{key}'; known: by, best")
+        if value not in choices:
+            raise InputError(f"{place}: [ranking] {key} = {value!r}; known: {', '.join(choices)}")
+    return Ranking(given.get("by", "makespan_s"), given.get("best", "smallest") == "smallest")
 
 
 def _template(path: Path, place: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,32 @@ from hopcast.experiment.pieces import DONE
 from hopcast.report import html, units
 from hopcast.report.pictures.picture import Picture
 from hopcast.study import pictures
-from hopcast.study.effects import analysis, effects
+from hopcast.study.effects import analysis, effects, interactions
 from hopcast.study.file import Study
 
 FILE = "study.html"
 ROWS_MOST = 5000
 """Most cells that the page lists; the table has all."""
+RANKED_MOST = 50
+"""Most configurations that the ranking lists."""
+CELLS_MOST = 20
+"""Most cells that a configuration of the ranking names."""
+INTERACTIONS_MOST = 6
+"""Most pictures of interactions for each response, the largest."""
 _HIDDEN = ("cell", "state", "why", "key", "outcome_hash", "sent_B", "messages")
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Configurations in an order."""
+
+    response: str
+    factors: list[str]
+    lines: list[dict[str, Any]]
+    """Place, levels, mean, interval, and cells with their links, of each configuration."""
+    tied: int
+    """Configurations whose interval overlaps that of the best, which is one of them."""
+    left_out: int
 
 
 @dataclass(frozen=True)
@@ -30,8 +49,11 @@ class Page:
     sentence: str
     pictures: list[list[Picture]]
     """By response."""
-    analyses: list[tuple[str, list[tuple[str, str, str, str]], str | None]]
-    """Analysis of variance by response: its lines, or why there is none."""
+    interactions: list[list[Picture]]
+    """By response."""
+    analyses: list[tuple[str, list[tuple[str, str, str, str]], tuple[str, ...]]]
+    """Analysis of variance by response: its lines, and notes about it."""
+    ranking: Ranked
     columns: list[str]
     cells: list[dict[str, Any]]
     """Texts of the cells by column, with `sort` for the order and `report` for a link."""
@@ -57,6 +79,13 @@ def _page(study: Study, rows: Sequence[dict[str, Any]], folder: Path) -> Page:
         [pictures.of_effect(effect, response) for effect in effects(rows, names, response)]
         for response in responses
     ]
+    together = [
+        [
+            pictures.of_interaction(one, response)
+            for one in interactions(rows, [name for name in names if name not in study.repetitions], response)
+        ][:INTERACTIONS_MOST]
+        for response in responses
+    ]
     columns = [
         name
         for name in (rows[0] if rows else {})
@@ -67,7 +96,9 @@ def _page(study: Study, rows: Sequence[dict[str, Any]], folder: Path) -> Page:
         fastest=units.seconds(best["makespan_s"]) if best else "none",
         sentence=_sentence(rows, best, names),
         pictures=drawn,
-        analyses=[(response, *_analysis(rows, names, response)) for response in responses],
+        interactions=together,
+        analyses=[(response, *_analysis(study, rows, names, response)) for response in responses],
+        ranking=_ranked(study, done, names, folder),
         columns=columns,
         cells=[_cell(row, columns, folder) for row in rows[:ROWS_MOST]],
         left_out=max(0, len(rows) - ROWS_MOST),
@@ -76,15 +107,53 @@ def _page(study: Study, rows: Sequence[dict[str, Any]], folder: Path) -> Page:
     )
 
 
+def _ranked(study: Study, done: Sequence[dict[str, Any]], names: Sequence[str], folder: Path) -> Ranked:
+    """Configurations by their mean over repetitions; each is a set of levels of all other factors."""
+    from hopcast.statistics.rankings import ranked
+
+    response = study.ranking.by
+    varied = [
+        name for name in names if name not in study.repetitions and len({str(row[name]) for row in done}) > 1
+    ]
+    cells: dict[Hashable, list[dict[str, Any]]] = {}
+    for row in done:
+        if isinstance(row[response], (int, float)):
+            cells.setdefault(tuple(str(row[name]) for name in varied), []).append(row)
+    if len(cells) < 2:
+        return Ranked(response, varied, [], 0, 0)
+    values = {levels: [row[response] for row in rows] for levels, rows in cells.items()}
+    places = ranked(values, smaller_is_better=study.ranking.smallest_is_best, confidence=0.9)
+    lines = []
+    for place in places[:RANKED_MOST]:
+        low, high = (pictures.value_text(end, response) for end in (place.mean.low, place.mean.high))
+        lines.append(
+            {
+                "rank": place.rank,
+                "levels": place.name,
+                "mean": pictures.value_text(place.mean.value, response),
+                "interval": "—" if math.isnan(place.mean.low) else f"{low} to {high}",
+                "tied": place.tied,
+                "cells": [(row["cell"], _report(row, folder)) for row in cells[place.name]][:CELLS_MOST],
+            }
+        )
+    tied = sum(place.tied for place in places)
+    return Ranked(response, varied, lines, tied, max(0, len(places) - RANKED_MOST))
+
+
+def _report(row: dict[str, Any], folder: Path) -> str | None:
+    report = Path("reports") / f"{row['cell']:06}" / "report.html"
+    return report.as_posix() if (folder / report).is_file() else None
+
+
 def _analysis(
-    rows: Sequence[dict[str, Any]], names: Sequence[str], response: str
-) -> tuple[list[tuple[str, str, str, str]], str | None]:
-    terms, why = analysis(rows, names, response)
+    study: Study, rows: Sequence[dict[str, Any]], names: Sequence[str], response: str
+) -> tuple[list[tuple[str, str, str, str]], tuple[str, ...]]:
+    found = analysis(rows, names, response, study.repetitions)
     lines = [
         (term.name, units.percent(term.share), f"{term.freedom:g}", _probability(term.p_value))
-        for term in terms
+        for term in found.terms
     ]
-    return lines, why
+    return lines, found.notes
 
 
 def _probability(value: float) -> str:
@@ -107,10 +176,9 @@ def _sentence(rows: Sequence[dict[str, Any]], best: dict[str, Any] | None, names
 
 
 def _cell(row: dict[str, Any], columns: Sequence[str], folder: Path) -> dict[str, Any]:
-    report = Path("reports") / f"{row['cell']:06}" / "report.html"
     return {
         "number": row["cell"],
-        "report": report.as_posix() if (folder / report).is_file() else None,
+        "report": _report(row, folder),
         "texts": [(_text(row[name], name), row[name]) for name in columns],
         "state": row["state"],
     }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hopcast.report import units
 from hopcast.report.pictures.picture import Picture
 from hopcast.report.svg import Axis, Canvas, horizontal_axis, time_labels, vertical_axis
-from hopcast.study.effects import Effect, Level
+from hopcast.study.effects import Effect, Interaction, Level
 
 WIDTH, HEIGHT = 540, 300
 LEFT, RIGHT, TOP, BOTTOM = 84, 528, 14, 258
@@ -45,6 +47,33 @@ def of_effect(effect: Effect, response: str) -> Picture:
         "bars reach from the least to the most, wide ones over the 90 % interval of the mean."
     )
     return Picture(f"{response} by {effect.factor}", finding, canvas.svg(), wide=False)
+
+
+def of_interaction(found: Interaction, response: str) -> Picture:
+    """Means of a response at the levels of one factor, a line for each level of another."""
+    across_name, lines_name = found.factors
+    title = f"{response} by {across_name} and {lines_name}"
+    canvas = Canvas(WIDTH, HEIGHT, title)
+    means = [mean for _, line in found.lines for mean in line if mean is not None]
+    whole = Effect(
+        across_name,
+        tuple(replace(level, least=min(means), most=max(means), interval=None) for level in found.across),
+    )
+    up, places = _up(canvas, whole, response), _across(canvas, whole)
+    for number, (name, line) in enumerate(found.lines):
+        hue = f"hsl({(210 + 137 * number) % 360} 60% 50%)"
+        points = [(x, up(mean), mean) for x, mean in zip(places, line, strict=True) if mean is not None]
+        path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in points)
+        canvas.add("path", d=path, fill="none", stroke=hue, stroke_width=1.5)
+        for x, y, mean in points:
+            said = f"{lines_name} = {name}: {value_text(mean, response)}"
+            canvas.add("circle", title=said, cx=x, cy=y, r=3.5, fill=hue)
+        canvas.text(LEFT + 8, TOP + 14 + 14 * number, f"● {lines_name} = {name}", "start", fill=hue)
+    words = (
+        f"Means over all cells of two levels. Where {lines_name} acts alike at each {across_name} the lines "
+        f"are parallel: what both factors alone leave is up to {units.percent(found.size)} of the mean."
+    )
+    return Picture(title, words, canvas.svg(), wide=False)
 
 
 def value_text(value: float, response: str) -> str:
