@@ -100,7 +100,7 @@ def test_the_archive_is_written_behind_an_exception(tmp_path: Path) -> None:
     text = (tmp_path / "shell.py").read_text().replace("echo begun > mark", "echo begun > mark; false")
     (tmp_path / "shell.py").write_text(text)
     done = experiment(tmp_path, *RUN, "-o", "out.zip")
-    assert done.returncode == 3 and "CommandFailed" in done.stderr
+    assert done.returncode == 3 and "ended with code 1" in done.stderr and "Traceback" not in done.stderr
     info = yaml.safe_load(contents(tmp_path / "out.zip")["info.yaml"])
     assert "CommandFailed" in info["aborted"] and list(info["steps"]) == ["setup", "teardown"]
     assert {row["state"] for row in results(tmp_path / "out.zip")} == {"lost"}

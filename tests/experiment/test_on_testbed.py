@@ -10,6 +10,7 @@ import pytest
 import yaml
 from made_up_experiments import TIMED
 from real_mpi import ENVIRONMENT, works
+from test_benchmarks import HPL
 from test_experiments import HOPCAST, contents, experiment, results
 
 TESTBED = Path(__file__).resolve().parents[1] / "testbed"
@@ -66,3 +67,37 @@ def test_the_same_file_on_two_hosts_and_simulated(tmp_path: Path) -> None:
         name for name in contents(tmp_path / "simulated.zip") if name.startswith("information/")
     }
     assert real["experiment.py"] == TIMED and real["pieces.csv"] == PIECES
+
+
+def test_hpl_runs_on_two_hosts(tmp_path: Path) -> None:
+    (tmp_path / "xhpl.c").write_text(HPL)
+    subprocess.run(["mpicc.mpich", "xhpl.c", "-o", "xhpl"], cwd=tmp_path, check=True)
+    (tmp_path / "pieces.csv").write_text("matrix_size,proc_p,proc_q,process_per_node\n20000,1,2,1\n")
+    (tmp_path / "install.yaml").write_text(
+        "program: xhpl\nlauncher: mpiexec.mpich -n {ranks} -ppn {per_node}\n"
+    )
+    hosts = ",".join(testbed.address(host) for host in range(2))
+    words = [
+        "experiment",
+        "run",
+        "hpl",
+        "--pieces",
+        "pieces.csv",
+        "--install",
+        "install.yaml",
+        "-o",
+        "hpl.zip",
+    ]
+    bed = [sys.executable, TESTBED / "testbed.py", "star", "--hosts", "2", "--rate", "100mbit", "--"]
+    done = subprocess.run(
+        [*bed, *HOPCAST, *words, "--on", f"agent:agent:{hosts}"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = results(tmp_path / "hpl.zip")
+    # Twenty columns of 160 kB, one after the other or both ways at once, over 12.5 MB/s.
+    assert 0.12 < float(row["time_s"]) < 2 and row["check"] == "passed"

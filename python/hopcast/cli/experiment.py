@@ -92,7 +92,7 @@ def run(experiment: str, on: str, pieces: Path | None, install: Path | None, out
     archive's folder FILE.d are not run again: the same command goes on with what was stopped or killed.
     """
     from hopcast.experiment import archive, batch, conduct
-    from hopcast.experiment.nodes import NodeDied
+    from hopcast.experiment.nodes import CommandFailed, NodeDied
 
     target = out or Path(Path(experiment.partition(":")[0]).stem + ".zip")
     if on.partition(":")[0] in batch.SYSTEMS:
@@ -109,6 +109,10 @@ def run(experiment: str, on: str, pieces: Path | None, install: Path | None, out
             conduct.conduct(made, target)
         except InputError:
             raise
+        except CommandFailed as error:
+            click.echo(f"{error.command.stderr or error.command.stdout}error: {error}", err=True)
+            click.echo(f"the experiment failed; its archive: {target}", err=True)
+            return exits.PROGRAM_FAILED
         except Exception:
             traceback.print_exc()
             click.echo(f"the experiment failed; its archive: {target}", err=True)

@@ -106,10 +106,13 @@ def _nodes(experiment: Experiment) -> Iterator[tuple[str, Any]]:
 
 def _info(experiment: Experiment, file: Path, versions: Mapping[str, Any]) -> dict[str, Any]:
     """Facts about the run."""
+    from hopcast.experiment import builtin
+
     kind = type(experiment)
     states = [row["state"] for row in {row["piece"]: row for row in experiment.rows()}.values()]
     return {
         "experiment": kind.__name__,
+        "built_in": next((name for name, one in builtin.EXPERIMENTS.items() if one is kind), ""),
         "experiment_sha256": source_of(kind)[1],
         "pieces_sha256": _hash(experiment.sources["pieces"]),
         "platform_sha256": _hash(experiment.place.simulated),
@@ -164,8 +167,13 @@ def _hash(file: Any) -> str | None:
     return None
 
 
-def unpack(file: Path, folder: Path) -> dict[str, Path | None]:
-    """Takes script, experiment file and install file out of an archive, to repeat it."""
+def unpack(file: Path, folder: Path) -> tuple[dict[str, Path | None], str]:
+    """Takes script, experiment file, install file and its files out of an archive, to repeat it.
+
+    Gives them by name, and the name of an experiment that comes with hopcast.
+    """
+    import yaml
+
     try:
         with zipfile.ZipFile(file) as archive:
             names = set(archive.namelist())
@@ -173,11 +181,15 @@ def unpack(file: Path, folder: Path) -> dict[str, Path | None]:
             for name in found:
                 if found[name]:
                     archive.extract(name, folder)
-    except (OSError, zipfile.BadZipFile) as error:
+            for name in names:
+                if name.startswith("files/"):
+                    archive.extract(name, folder)
+            built_in = yaml.safe_load(archive.read(INFO)).get("built_in", "") if INFO in names else ""
+    except (OSError, zipfile.BadZipFile, yaml.YAMLError) as error:
         raise InputError(f"{file}: is no archive of an experiment: {error}") from error
     if not found[SCRIPT]:
         raise InputError(f"{file}: is no archive of an experiment that can be repeated: it has no {SCRIPT}")
-    return {name: folder / name if there else None for name, there in found.items()}
+    return {name: folder / name if there else None for name, there in found.items()}, built_in
 
 
 def read(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:

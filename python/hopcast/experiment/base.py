@@ -34,6 +34,8 @@ class Experiment:
 
     parameters: ClassVar[Mapping[str, Any]] = {}
     """Parameters of the install file with their defaults, which also say their types."""
+    given_files: ClassVar[tuple[str, ...]] = ()
+    """Parameters of the install file that name files or folders, relative to its own."""
     each_node: ClassVar[bool] = False
     """True if each piece runs on one node, so that all nodes work at the same time."""
 
@@ -49,6 +51,7 @@ class Experiment:
         install: an install file; folder: place of kept results, by default one that is new."""
         self.place = places.named(on)
         self.install = files.read_install(Path(install) if install else None, self.parameters)
+        self._given = files.given(self.install, self.given_files, Path(install or ".").absolute().parent)
         self.folder = Path(folder or tempfile.mkdtemp(prefix=f"{type(self).__name__}-")).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
         self.stop = stop or Stop()
@@ -56,7 +59,11 @@ class Experiment:
         self.sources = {"pieces": pieces, "install": install}
         """Files that the archive keeps verbatim."""
         rows = files.read_pieces(Path(pieces)) if isinstance(pieces, (str, Path)) else list(pieces or [{}])
-        self.pieces = [Piece(number, row, self._inputs(row)) for number, row in enumerate(rows)]
+        if pieces:
+            place = str(pieces) if isinstance(pieces, (str, Path)) else "pieces"
+            files.check_columns(rows, place, self.piece)
+        hashes = {name: files.digest(path) for name, path in self._given.items()}
+        self.pieces = [Piece(number, row, self._inputs(row, hashes)) for number, row in enumerate(rows)]
         self.results: dict[str, Result] = {}
         self.settings: list[machine_settings.Setting] = []
         self.repositories: list[dict[str, str]] = []
@@ -72,7 +79,7 @@ class Experiment:
         work.mkdir(exist_ok=True)
         self.nodes = self.place.nodes(self.history, self.stop, str(work))
 
-    def _inputs(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _inputs(self, row: Mapping[str, Any], hashes: Mapping[str, str]) -> dict[str, Any]:
         """Everything on which the result of a piece depends, as far as it can be known."""
         from hopcast import __version__
 
@@ -82,6 +89,7 @@ class Experiment:
             "on": self.place.text,
             "install": self.install,
             "parameters": dict(row),
+            **({"files": dict(hashes)} if hashes else {}),
         }
 
     def setup(self) -> None:
@@ -106,6 +114,10 @@ class Experiment:
         raise InputError(f"{cls.__name__} has no 'generate': write its experiment file by hand")
 
     # Steps that every experiment can take.
+
+    def given_file(self, name: str) -> str:
+        """Path of a file that the install file names; as it is named if it is not here."""
+        return str(self._given.get(name, self.install[name]))
 
     @property
     def node(self) -> Node:

@@ -1,4 +1,4 @@
-"""Experiments that come with hopcast: calibrations, and an application of the user's own."""
+"""Experiments that come with hopcast: calibrations, benchmarks, and an application of the user's own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import random
 import re
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from hopcast.errors import InputError
 from hopcast.experiment.base import Experiment, Rows
+from hopcast.experiment.benchmarks import Hpcg, Hpl
+from hopcast.experiment.files import MEASUREMENT, REPETITION
 from hopcast.experiment.places import HOPCAST
 
 
@@ -79,6 +82,7 @@ class Application(Experiment):
     `time` is a regular expression for the time of its timed region in seconds, one for each repetition.
     """
 
+    given_files = ("source", "program")
     parameters: ClassVar[Mapping[str, Any]] = {
         "source": "",
         "program": "",
@@ -90,19 +94,31 @@ class Application(Experiment):
     def setup(self) -> None:
         """Compiles the program, if its source is given."""
         if self.install["source"]:
-            self.mpi_compile(self.install["source"], "application")
+            source = Path(self.given_file("source"))
+            if not source.is_file():
+                raise InputError(f"source: {source}: there is no such file beside the install file")
+            self.add_to_archive(source)
+            self.mpi_compile(str(source), "application")
         elif not self.install["program"]:
             raise InputError("the install file names neither 'source' nor 'program' of the application")
 
-    def piece(self, ranks: int = 0, **parameters: Any) -> Rows:
+    def piece(self, **parameters: Any) -> Rows:
         """Runs it with words of the install file, in which `{name}` stands for a column of the pieces."""
-        words = shlex.split(self.install["words"].format(**parameters))
-        program = "./application" if self.install["source"] else self.install["program"]
-        done = self.mpi_run(program, *words, ranks=ranks or self.install["ranks"])
+        ranks = parameters.get("ranks") or self.install["ranks"]
+        try:
+            words = shlex.split(self.install["words"].format_map({**parameters, "ranks": ranks}))
+        except (KeyError, IndexError, ValueError, AttributeError) as error:
+            columns = ", ".join(parameters) or "none"
+            raise InputError(f"words: {self.install['words']!r}: {error}; columns: {columns}") from None
+        program = "./application" if self.install["source"] else self.given_file("program")
+        done = self.mpi_run(program, *words, ranks=ranks)
         times = [float(text) for text in re.findall(self.install["time"], done.stdout)]
         if not times:
             raise InputError(f"nothing in its output matches {self.install['time']!r}: {done.stdout[:80]!r}")
-        return [{"repetition": number, "time_s": time} for number, time in enumerate(times)]
+        if len(times) == 1:
+            return {"time_s": times[0]}
+        number = MEASUREMENT if REPETITION in parameters else REPETITION
+        return [{number: place, "time_s": time} for place, time in enumerate(times)]
 
     @classmethod
     def generate(cls, count: int, generator: random.Random) -> list[dict[str, Any]]:
@@ -116,6 +132,8 @@ EXPERIMENTS: Mapping[str, type[Experiment]] = {
     "ring": Ring,
     "saturation": Saturation,
     "kernels": Kernels,
+    "hpl": Hpl,
+    "hpcg": Hpcg,
     "application": Application,
 }
 """Experiments by name."""

@@ -19,14 +19,15 @@ from typing import Any
 
 from hopcast.errors import InputError
 from hopcast.experiment import archive
+from hopcast.experiment.files import MEASUREMENT, REPETITION
 from hopcast.experiment.pieces import DONE
 from hopcast.report import units
 from hopcast.report.pictures.picture import Picture
 from hopcast.report.svg import Axis, Canvas, horizontal_axis, vertical_axis
 
-REPETITION = "repetition"
-"""Column that numbers measurements of one point."""
 CONFIDENCE = 0.9
+NUMBERING = (REPETITION, MEASUREMENT)
+"""Columns that number measurements of one point."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def compare(real: Path, simulated: Path, response: str | None = None) -> Compari
     for file, found in zip((real, simulated), names, strict=True):
         if chosen not in found:
             raise InputError(f"{file}: has no column '{chosen}'; columns: {', '.join(found)}")
-    keys = [name for name in parameters if name not in ("piece", REPETITION)]
+    keys = [name for name in parameters if name not in ("piece", *NUMBERING)]
     values = [_by_point(table, keys, chosen) for table in rows]
     points = [
         Point(dict(zip(keys, key, strict=True)), tuple(found), tuple(values[1][key]), _interval(found))
@@ -105,7 +106,7 @@ def _parameters(file: Path) -> list[str]:
 
 def _response(rows: Sequence[Sequence[Mapping[str, Any]]], parameters: Sequence[str]) -> str:
     for name in _columns(rows[0]):
-        is_result = name not in (*parameters, "state", "why", REPETITION)
+        is_result = name not in (*parameters, "state", "why", *NUMBERING)
         if is_result and all(isinstance(row.get(name), (int, float)) for table in rows for row in table):
             return name
     raise InputError("the archives have no numbers in common: name a column of results")

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from hopcast import core
 from hopcast.errors import InputError
-from hopcast.experiment import engine
+from hopcast.experiment import engine, files
 from hopcast.experiment.history import now
 from hopcast.experiment.nodes import Aborted, Node, NodeDied, of_this_thread
-from hopcast.experiment.pieces import LOST, Result, perform
+from hopcast.experiment.pieces import LOST, Measured, Result, measured, perform
 from hopcast.experiment.progress import PiecesProgress
 from hopcast.experiment.store import opened
 from hopcast.signals import without_end
@@ -99,6 +99,7 @@ def _step(experiment: Experiment, name: str) -> Iterator[None]:
 
 def run_pieces(experiment: Experiment) -> None:
     """Runs the pieces that have no result yet: one after the other, or one on each node at a time."""
+    files.check_columns([piece.parameters for piece in experiment.pieces], "pieces", experiment.piece)
     compute = _by_nodes if experiment.each_node else _in_order
     with opened(experiment.folder) as store:
         kept = len(store.known(piece.key for piece in experiment.pieces))
@@ -113,7 +114,14 @@ def run_pieces(experiment: Experiment) -> None:
 
 
 def _compute(experiment: Experiment, inputs: Mapping[str, Any]) -> Result:
-    return perform(lambda given: experiment.piece(**given["parameters"]), inputs, reraised=(NodeDied,))
+    parameters = inputs["parameters"]
+
+    def checked(_inputs: Mapping[str, Any]) -> Measured:
+        found = measured(experiment.piece(**parameters))
+        files.check_results(parameters, [found.values, *found.rows])
+        return found
+
+    return perform(checked, inputs, reraised=(NodeDied,))
 
 
 def _in_order(experiment: Experiment, tasks: Tasks) -> Generator[tuple[str, Result], None, None]:
@@ -197,7 +205,9 @@ def load(text: str, folder: Path) -> tuple[type[Experiment], dict[str, Path | No
         return builtin.EXPERIMENTS[text], {}
     path, _, name = text.partition(":")
     if path.endswith(".zip"):
-        found = archive.unpack(Path(path), folder)
+        found, built_in = archive.unpack(Path(path), folder)
+        if built_in in builtin.EXPERIMENTS:
+            return builtin.EXPERIMENTS[built_in], found
         return _class(Path(str(found[archive.SCRIPT])), name), found
     if not path.endswith(".py"):
         raise InputError(

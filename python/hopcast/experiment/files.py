@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import inspect
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,10 @@ def read_pieces(file: Path) -> list[dict[str, Any]]:
         raise InputError(f"{file}: {getattr(error, 'strerror', None) or error}") from error
     reader = csv.DictReader(io.StringIO(text))
     pieces = []
+    names = reader.fieldnames or []
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{file}: two columns are called '{twice}'")
     for row in reader:
         if None in row or None in row.values():
             raise InputError(f"{file}:{reader.line_num}: has another number of columns than the first line")
@@ -71,6 +77,61 @@ def read_pieces(file: Path) -> list[dict[str, Any]]:
     if not pieces:
         raise InputError(f"{file}: has no piece: a line of names, and one for each piece, are wanted")
     return pieces
+
+
+REPETITION, MEASUREMENT = "repetition", "measurement"
+"""Columns that number measurements of one point: pieces alike, and several measurements of a piece."""
+_OF_ROWS = ("piece", "state", "why")
+"""Columns that every row of results has."""
+
+
+def check_columns(rows: Sequence[Mapping[str, Any]], place: str, piece: Callable) -> None:
+    """Refuses columns that are others' names, and those that `piece` does not take."""
+    for name in dict.fromkeys(name for row in rows for name in row):
+        if name in _OF_ROWS or name == "self" or not name:
+            raise InputError(
+                f"{place}: column '{name}': choose another name; every row of results has "
+                f"{', '.join(_OF_ROWS)}"
+            )
+    for row in rows:
+        try:
+            inspect.signature(piece).bind(**row)
+        except TypeError as error:
+            columns = ", ".join(row) or "none"
+            raise InputError(f"{place}: piece() has {error}; columns: {columns}") from None
+
+
+def check_results(parameters: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Refuses results that would stand in a column of the piece itself."""
+    for row in rows:
+        for name, value in row.items():
+            if name in _OF_ROWS or (name in parameters and value != parameters[name]):
+                raise InputError(
+                    f"its results have a column '{name}', which its row has: choose another name"
+                )
+
+
+def given(install: Mapping[str, Any], names: Iterable[str], folder: Path) -> dict[str, Path]:
+    """Files and folders that parameters of an install file in `folder` name, as far as they are here."""
+    found = {}
+    for name in names:
+        text = install[name]
+        # An archive that is repeated has them in its folder `files`.
+        for path in (folder / text, folder / "files" / Path(text).name) if text else ():
+            if path.exists():
+                found[name] = path
+                break
+    return found
+
+
+def digest(path: Path) -> str:
+    """Hash of a file, or of all files of a folder with their names."""
+    whole = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            whole.update(f"{file.relative_to(path)}\0".encode(errors="surrogateescape"))
+            whole.update(hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()
 
 
 def value_of(text: str) -> Any:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import os
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -87,9 +88,9 @@ def perform(
     import platform
 
     start_s = time.perf_counter()
-    state, why, given = DONE, "", None
+    state, why, given = DONE, "", Measured()
     try:
-        given = function(inputs)
+        given = measured(function(inputs))
     except reraised:
         raise
     except (InputError, ProgramFailure) as error:
@@ -103,12 +104,51 @@ def perform(
         if type(error).__name__ != "PanicException":
             raise
         state, why = FAILED, f"hopcast's own check failed: {_first_line(error)}"
-    costs = {"host": platform.node(), "wall_s": time.perf_counter() - start_s}
-    if given is None or isinstance(given, Mapping):
-        own = dict(given or {})
-        costs |= own.pop("costs", {})
-        return Result(state, why, own, costs=costs)
-    return Result(state, why, rows=tuple(dict(row) for row in given), costs=costs)
+    costs = {"host": platform.node(), "wall_s": time.perf_counter() - start_s, **given.costs}
+    return Result(state, why, given.values, given.rows, costs)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Values, or rows of measurements, of a piece, and what they have cost."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    rows: tuple[Mapping[str, Any], ...] = ()
+    costs: Mapping[str, Any] = field(default_factory=dict)
+
+
+def measured(given: Any) -> Measured:
+    """The result of a function: values by name, several such rows, or nothing; each as JSON has it."""
+    if isinstance(given, Measured):
+        return given
+    if given is None:
+        return Measured()
+    if isinstance(given, Mapping):
+        return Measured(_row(given))
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InputError(f"a piece gives values by name, or rows of them, and not {given!r}")
+    return Measured(rows=tuple(_row(row) for row in given))
+
+
+def _row(row: Any) -> dict[str, Any]:
+    if not isinstance(row, Mapping):
+        raise InputError(f"a row of a piece has values by name, and is not {row!r}")
+    return {str(name): _value(value, str(name)) for name, value in row.items()}
+
+
+def _value(value: Any, name: str) -> Any:
+    """The value, or the number that one of a library for arrays holds."""
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        return value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_value(one, name) for one in value]
+    if isinstance(value, Mapping):
+        return {str(key): _value(one, name) for key, one in value.items()}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise InputError(f"'{name}' of a piece is a {type(value).__name__}: numbers, texts and lists are kept")
 
 
 def _first_line(error: BaseException) -> str:

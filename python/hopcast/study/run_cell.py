@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hopcast import scratch
+from hopcast.experiment.pieces import Measured
 from hopcast.study.expressions import Formula
 
 RESPONSES = {
@@ -30,8 +31,8 @@ RESPONSES = {
 _PARTS = ("compute_s", "transfer_s", "waiting_s")
 
 
-def run(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of a cell. Raises what the run raises."""
+def run(inputs: Mapping[str, Any]) -> Measured:
+    """Values of a cell, and what they have cost. Raises what the run raises."""
     from hopcast.api import run as predict
     from hopcast.request import RunRequest
 
@@ -45,7 +46,7 @@ def run(inputs: Mapping[str, Any]) -> dict[str, Any]:
     for name, text in inputs.get("responses", {}).items():
         names[name] = values[name] = _formula(text, name)(names)
     costs = {"wall_s": report.summary["wall_s"], "peak_rss_B": report.summary["peak_rss_B"]}
-    return values | {"costs": costs}
+    return Measured(values, costs=costs)
 
 
 @contextmanager
