@@ -28,10 +28,13 @@ class Standing:
     events: int
     """Events so far."""
     tables: dict[str, pyarrow.Table]
-    """Rows so far of `messages`, `matrix_periods` and `router_matrix_periods`; at the end all of the report.
+    """Rows so far of `messages`, `matrix_periods`, `router_matrix_periods`, `links_over_time`, `links` and
+    `rank_progress`; at the end all of the report.
 
     Rows of matrices with the same period, source and destination add up, also where periods overlap.
-    `messages` holds an equal share of the messages so far: that in its column `share`.
+    `messages` holds an equal share of the messages so far: that in its column `share`. Periods of links do
+    not overlap, and grow longer with the run; `links` has names alone. Of `rank_progress`, later rows of a
+    domain take the place of earlier ones.
     """
     ended: str | None
     """None while the run goes on; "finished" when its report is there, "killed" if it has left none."""
@@ -72,11 +75,26 @@ def follow(directory: str | os.PathLike, *, wait_s: float = 10.0) -> Iterator[St
     yield Standing(summary["makespan_s"], summary["events"], dict(report.tables), "finished")
 
 
-def rows(directory: str | os.PathLike) -> dict[str, pyarrow.Table]:
-    """Rows that the run in `directory` has written so far, by table; see `Standing.tables`."""
+def rows(directory: str | os.PathLike, *names: str) -> dict[str, pyarrow.Table]:
+    """Rows that the run in `directory` has written so far, by table; see `Standing.tables`.
+
+    names: tables that are read; all if none is named.
+    """
     seen: dict[Path, pyarrow.Table] = {}
-    _read_new(Path(directory), seen)
+    _read_new(Path(directory), seen, names)
     return _together(seen)
+
+
+def each_part(directory: str | os.PathLike, name: str) -> Iterator[pyarrow.Table]:
+    """Parts of one table that the run in `directory` has written so far, one at a time."""
+    from pyarrow import parquet
+
+    for path in sorted((Path(directory) / parts.FOLDER / name).glob("[0-9]*.parquet")):
+        try:
+            table = parquet.read_table(path)
+        except FileNotFoundError:  # the run has just ended, or has begun again
+            return
+        yield table
 
 
 def _first(folder: Path, wait_s: float) -> dict | None:
@@ -100,11 +118,12 @@ def _report(folder: Path, wait_s: float) -> store.Result:
     return store.read(folder)
 
 
-def _read_new(folder: Path, seen: dict[Path, pyarrow.Table]) -> bool:
+def _read_new(folder: Path, seen: dict[Path, pyarrow.Table], names: tuple[str, ...] = ()) -> bool:
     """Reads new parts, and forgets those of a run that has begun again; says whether anything changed."""
     from pyarrow import parquet
 
     there = sorted((folder / parts.FOLDER).glob("*/[0-9]*.parquet"))
+    there = [path for path in there if not names or path.parent.name in names]
     gone = seen.keys() - set(there)
     for path in gone:
         del seen[path]

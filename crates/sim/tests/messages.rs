@@ -140,6 +140,20 @@ struct Reader {
     first_s: Option<f64>,
 }
 
+impl Reader {
+    /// Parts of a table.
+    fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Table> {
+        self.tables.iter().filter(move |table| table.name == name)
+    }
+
+    /// Checks that at least half of the bytes of a table came while the run went on, and none twice.
+    fn check_bytes(&self, outcome: &Outcome, name: &str) {
+        let seen: f64 = self.of(name).map(|one| sum(one, "bytes")).sum();
+        let of = sum(table(outcome, name), "bytes");
+        assert!(seen > 0.5 * of && seen <= of, "{seen} B of {of} B of {name} were seen");
+    }
+}
+
 impl Monitor for Reader {
     fn poll(&mut self, progress: Progress) -> Control {
         self.tables.extend(self.rows.take().tables);
@@ -179,10 +193,65 @@ fn a_reader_follows_the_run() {
         }
         assert!(count as f64 > 0.5 * outcome.report.messages as f64, "{count} messages were seen");
         for name in ["matrix_periods", "router_matrix_periods"] {
-            let seen: f64 =
-                reader.tables.iter().filter(|table| table.name == name).map(|one| sum(one, "bytes")).sum();
-            let of = sum(table(&outcome, name), "bytes");
-            assert!(seen > 0.5 * of && seen <= of, "{seen} B of {of} B of {name} were seen");
+            reader.check_bytes(&outcome, name);
+        }
+        check_progress(&reader, &outcome);
+    }
+}
+
+/// The reader also has the traffic of links, by parts that add up, if the model has links.
+#[test]
+fn a_reader_follows_the_links() {
+    for (model, threads) in [("flow", 1), ("packet", 3)] {
+        let long = request(24, "halo3d", &[("bytes", "64 KiB"), ("iterations", "60")], 1000);
+        let platform = RunRequest::new("fat-tree", long.workload.clone()).platform;
+        let asked = RunRequest { platform, model: Some(model.to_string()), threads: Some(threads), ..long };
+        let mut prepared = prepare(&asked).unwrap();
+        let rows = Arc::<LiveRows>::default();
+        prepared.follow(rows.clone());
+        let mut reader = Reader { rows, tables: Vec::new(), first_s: None };
+        let outcome = prepared.run(None, &mut reader).unwrap();
+        reader.check_bytes(&outcome, "links_over_time");
+        check_links(&reader);
+        check_progress(&reader, &outcome);
+        let unwatched = run(&asked);
+        assert_eq!(table(&unwatched, "links_over_time"), table(&outcome, "links_over_time"));
+    }
+}
+
+/// Periods of a link do not overlap, and each link has its name once.
+fn check_links(reader: &Reader) {
+    let mut ends: BTreeMap<u64, f64> = BTreeMap::new();
+    for rows in reader.of("links_over_time") {
+        let times = numbers(rows, "begin_s").into_iter().zip(numbers(rows, "end_s"));
+        for (link, (begin, end)) in numbers(rows, "link").into_iter().zip(times) {
+            let before = ends.insert(link as u64, end).unwrap_or(0.0);
+            assert!(before <= begin && begin < end, "link {link}: {begin} to {end} after {before}");
         }
     }
+    let mut named: Vec<u64> =
+        reader.of("links").flat_map(|rows| numbers(rows, "link")).map(|link| link as u64).collect();
+    named.sort_unstable();
+    assert_eq!(named, ends.into_keys().collect::<Vec<_>>());
+}
+
+/// Each look has all ranks once, none of which is beyond what it is at the end.
+fn check_progress(reader: &Reader, outcome: &Outcome) {
+    let ends = table(outcome, "ranks");
+    let (mut looks, mut before_s) = (BTreeMap::<u64, f64>::new(), 0.0);
+    for rows in reader.of("rank_progress") {
+        let at_s = numbers(rows, "at_s")[0];
+        for (place, rank) in numbers(rows, "rank").into_iter().enumerate() {
+            *looks.entry(rank as u64).or_default() += 1.0;
+            assert!(numbers(rows, "reached_s")[place] <= at_s);
+            assert_eq!(numbers(rows, "ranks")[place], 1.0);
+            for name in ["compute_s", "transfer_s", "waiting_s"] {
+                let (now, end) = (numbers(rows, name)[place], numbers(ends, name)[rank as usize]);
+                assert!(now <= end, "{name} of rank {rank} is {now} of {end}");
+                before_s += now;
+            }
+        }
+    }
+    assert_eq!(looks.len() as u32, outcome.report.ranks);
+    assert!(before_s > 0.0 && looks.values().all(|count| *count >= 1.0));
 }

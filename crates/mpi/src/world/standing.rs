@@ -50,6 +50,17 @@ impl World {
         ranks.iter().take(most).map(in_words).collect()
     }
 
+    /// Number of the part of the network whose ranks are here.
+    pub fn part(&self) -> u32 {
+        self.setup.part.me
+    }
+
+    /// Ranks here, each with the time that it has reached; `None` for one that has finished.
+    pub fn reached(&self) -> impl Iterator<Item = (Rank, Option<Time>)> {
+        let reached = |process: &Process| (process.standing != State::Finished).then_some(process.call.begin);
+        self.processes.iter().map(move |(rank, process)| (rank, reached(process)))
+    }
+
     fn under_way(&self) -> impl Iterator<Item = (Rank, &Process)> {
         self.processes.iter().filter(|(_, process)| process.standing != State::Finished)
     }

@@ -10,6 +10,7 @@ use network::message::LinkUse;
 use network::{Fabric, LinkId, Network, NetworkRecord, Node};
 use serde::{Deserialize, Serialize};
 
+use super::live_links::{LiveLinks, over_time_table};
 use crate::table::{Column, Table};
 
 const MOST_PERIODS: usize = 128;
@@ -28,6 +29,9 @@ pub struct Links {
     /// Bytes that each link had carried when the current period began; links at the end that had not moved are missing.
     carried: Vec<u64>,
     over_time: Option<OverTime>,
+    /// Periods that a reader who follows the run has not seen; `None` without a reader.
+    #[serde(skip)]
+    live: Option<LiveLinks>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -82,7 +86,17 @@ impl Links {
             by_class: links as usize > MOST_LINKS,
             looks: 0,
         });
-        Links { totals: Vec::new(), carried: Vec::new(), over_time }
+        Links { totals: Vec::new(), carried: Vec::new(), over_time, live: None }
+    }
+
+    /// Keeps each period that ends from now on for a reader as well, if traffic over time is kept.
+    pub fn follow(&mut self) {
+        self.live = self.over_time.as_ref().map(|over_time| LiveLinks::new(over_time.by_class));
+    }
+
+    /// Rows that are new since the last call, for a reader that follows the run: see [`LiveLinks::new_rows`].
+    pub fn new_rows(&mut self, names: &LinkNames) -> Vec<Table> {
+        self.live.as_mut().map_or_else(Vec::new, |live| live.new_rows(names))
     }
 
     /// Time at which the next sample is due; never if only totals are kept.
@@ -102,7 +116,11 @@ impl Links {
         let mut changes = Changes { carried: &mut self.carried, cells: Vec::new(), cell: &cell };
         network.report_changes(now, &mut changes);
         over_time.looks += network.looks();
-        over_time.close(merged(changes.cells));
+        let cells = merged(changes.cells);
+        if let Some(live) = &mut self.live {
+            live.close(now, &cells);
+        }
+        over_time.close(cells);
     }
 
     /// Reads what all links have done up to `now`, the end of the run.
@@ -187,21 +205,10 @@ impl OverTime {
             .flat_map(|(index, cells)| cells.iter().map(move |cell| (index as f64, cell.0, cell.1)))
             .collect();
         let period = self.period.seconds();
-        let class = |cell: u32| match self.by_class {
-            true => names.classes[cell as usize].clone(),
-            false => names.class(LinkId(cell)),
-        };
-        let link = |cell: u32| if self.by_class { u32::MAX } else { cell };
-        Table::new(
-            "links_over_time",
-            vec![
-                ("begin_s", Column::F64(rows.iter().map(|row| row.0 * period).collect())),
-                ("end_s", Column::F64(rows.iter().map(|row| (row.0 + 1.0) * period).collect())),
-                ("class", Column::Text(rows.iter().map(|row| class(row.1)).collect())),
-                ("link", Column::U32(rows.iter().map(|row| link(row.1)).collect())),
-                ("bytes", Column::U64(rows.iter().map(|row| row.2).collect())),
-            ],
-        )
+        let time = |index: f64| index * period;
+        let rows: Vec<_> =
+            rows.into_iter().map(|(at, cell, bytes)| (time(at), time(at + 1.0), cell, bytes)).collect();
+        over_time_table(&rows, self.by_class, names)
     }
 }
 

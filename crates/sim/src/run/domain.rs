@@ -11,7 +11,7 @@ use network::{Arrival, Crossing, Fabric, Network};
 use super::exchange::Note;
 use super::progress::{NextStep, share_done};
 use super::{Look, Progress};
-use crate::observe::{LiveRows, NetworkViews, Views};
+use crate::observe::{LinkNames, LiveRows, NetworkViews, Views, rank_progress};
 use crate::profile::{Layer, MarkedNetwork, Marker};
 
 /// A part of a machine with its ranks in place, ready to run once.
@@ -93,6 +93,9 @@ impl Domain {
 
     /// Lets a reader follow the run.
     pub fn follow(&mut self, live: Option<Arc<LiveRows>>) {
+        if live.is_some() {
+            self.network_views.links.follow();
+        }
         self.live = live.map(|live| (live, 0));
     }
 
@@ -149,7 +152,15 @@ impl Domain {
             && *answered < live.asked()
         {
             *answered = live.asked();
-            live.give(self.views.new_rows(now));
+            let mut tables = self.views.new_rows(now);
+            tables.push(rank_progress(
+                now,
+                self.world.part(),
+                self.views.ranks.totals(),
+                self.world.reached(),
+            ));
+            tables.extend(self.network_views.links.new_rows(&LinkNames::new(&self.fabric)));
+            live.give(tables);
         }
     }
 

@@ -16,7 +16,7 @@ PLACE = 60
 """Place on the page among all pictures: the least is the first."""
 
 _ROWS = 20
-_NO_LINK = 2**32 - 1
+NO_LINK = 2**32 - 1
 """Value of the column `link` where only classes of links were kept."""
 
 
@@ -27,7 +27,7 @@ def draw(result: Result) -> Picture | None:
     table = result.tables.get("links_over_time")
     if table is None or not table.num_rows:
         return None
-    rows, place = _rows(table, result.tables["links"])
+    rows, place = _rows(table, result.tables.get("links"))
     begins = column(table, "begin_s")
     span = float(column(table, "end_s")[0] - begins[0])
     at = (begins / span).round().astype(int)
@@ -59,7 +59,7 @@ def _rows(table, links) -> tuple[list[str], numpy.ndarray]:
     import numpy
 
     link = column(table, "link")
-    if link[0] == _NO_LINK:
+    if link[0] == NO_LINK:
         keys, codes = numpy.unique(table["class"].to_numpy(zero_copy_only=False), return_inverse=True)
     else:
         keys, codes = numpy.unique(link, return_inverse=True)
@@ -67,10 +67,11 @@ def _rows(table, links) -> tuple[list[str], numpy.ndarray]:
     order = numpy.argsort(-totals, kind="stable")[:_ROWS]
     place = numpy.full(keys.size, -1)
     place[order] = numpy.arange(order.size)
-    if link[0] == _NO_LINK:
+    if link[0] == NO_LINK:
         return [f"all {keys[code]}" for code in order], place[codes]
-    names = _names(links)
-    return [names[int(keys[code])] for code in order], place[codes]
+    names = {} if links is None else _names(links)
+    # While a run goes on, the traffic of a link may be there before its name.
+    return [names.get(int(keys[code]), f"link {keys[code]}") for code in order], place[codes]
 
 
 def _names(links) -> dict[int, str]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from hopcast.report import units
 from hopcast.report.pictures.picture import SPLIT, Picture, bin_edges, column
 from hopcast.report.store import Result
 from hopcast.report.svg import Axis, Canvas, horizontal_axis, time_labels, vertical_axis
+
+if TYPE_CHECKING:
+    import numpy
 
 PLACE = 10
 """Place on the page among all pictures: the least is the first."""
@@ -27,16 +31,26 @@ def draw(result: Result) -> Picture | None:
     counts = numpy.diff(edges)
     means = {name: numpy.add.reduceat(column(table, f"{name}_s"), edges[:-1]) / counts for name, _ in SPLIT}
     finish = column(table, "finish_s")
-    tallest = max(float(finish.max()), float(numpy.sum(list(means.values()), axis=0).max()))
+    canvas, _ = stacks("Time per rank, split into compute, transfer and waiting", edges, means, finish.max())
+    return Picture("Time per rank", _finding(result.summary, finish), canvas.svg(), SPLIT)
 
-    canvas = Canvas(1080, 284, "Time per rank, split into compute, transfer and waiting")
+
+def stacks(
+    label: str, edges: numpy.ndarray, means: dict[str, numpy.ndarray], end_s: float
+) -> tuple[Canvas, Axis]:
+    """Drawing of one bar for each bin of ranks, and its axis of time, which goes up to `end_s` at least."""
+    import numpy
+
+    ranks = int(edges[-1])
+    tallest = max(float(end_s), float(numpy.sum(list(means.values()), axis=0).max()))
+    canvas = Canvas(1080, 284, label)
     across, up = Axis(0, ranks, 70, 1072), Axis(0, tallest or 1.0, 262, 12)
     vertical_axis(canvas, up, 70, 1072, time_labels)
-    gap = 0.0 if counts.size > 120 else 0.12 * (across(1) - across(0))
+    gap = 0.0 if edges.size > 121 else 0.12 * (across(1) - across(0))
     for place, (low, high) in enumerate(pairwise(edges)):
         _stack(canvas, across, up, (int(low), int(high)), {name: means[name][place] for name in means}, gap)
     _rank_axis(canvas, across, ranks)
-    return Picture("Time per rank", _finding(result.summary, finish), canvas.svg(), SPLIT)
+    return canvas, up
 
 
 def _stack(canvas: Canvas, across: Axis, up: Axis, span: tuple[int, int], parts: dict, gap: float) -> None:
