@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsers import CHROMIUM, uncomplaining
 from fastapi.testclient import TestClient
 from servers import Server
 
@@ -91,6 +92,42 @@ def server(tmp_path: Path) -> Iterator[Server]:
         server.end()
 
 
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for all tests that neither end it nor count what it keeps."""
+    server = Server(tmp_path_factory.mktemp("shared") / "data")
+    yield server
+    server.end()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Debian's Chromium."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    with playwright.sync_playwright() as drivers:
+        browser = drivers.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def signed_in(chromium: Any, shared_server: Server) -> Any:
+    """Cookies of a first visit to the shared server."""
+    with uncomplaining(chromium, shared_server) as page:
+        page.goto(shared_server.entry)
+        return page.context.storage_state()
+
+
+@pytest.fixture
+def page(chromium: Any, shared_server: Server, signed_in: Any) -> Iterator[Any]:
+    """A page of the shared server, signed in."""
+    with uncomplaining(chromium, shared_server, storage_state=signed_in) as page:
+        yield page
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(tmp_path / "data", workers=1, hosts=(HOST,))
@@ -130,6 +167,12 @@ def alice(served: Callable[..., tuple[Service, TestClient]]) -> User:
 
 
 @pytest.fixture
+def idle(settings: Settings, served: Callable[..., tuple[Service, TestClient]]) -> User:
+    """Alice, where nobody works: all runs wait."""
+    return user_of(*served(replace(settings, workers=0)), "alice")
+
+
+@pytest.fixture
 def bob(alice: User) -> User:
     return user_of(alice.service, alice.http, "bob")
 
@@ -137,6 +180,11 @@ def bob(alice: User) -> User:
 @pytest.fixture
 def browser(alice: User) -> TestClient:
     """A browser in which alice has signed in."""
+    return browser_of(alice)
+
+
+def browser_of(alice: User) -> TestClient:
+    """A browser in which this user, called alice, has signed in."""
     once = alice.service.store.issue(alice.service.store.user("alice"), "once", 60)
     http = TestClient(alice.http.app, f"http://{HOST}", follow_redirects=False)
     http.headers["Sec-Fetch-Site"] = "same-origin"

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 OPEN = {"/health", "/enter", "/leave", "/static/{name}"}
 """Routes that need no user."""
 
-RUN = "{run_id}"
+STUDY = 'platform = "crossbar"\nworkload = "barrier"\n[factors]\nranks = [2]\n'
 
 
 def routes(app: object) -> Iterator[tuple[str, str]]:
@@ -36,6 +36,8 @@ def asked(http: TestClient, method: str, path: str, **names: str) -> int:
         "POST /api/v1/uploads": {"json": {"name": "a", "size_B": 1}},
         "PATCH /api/v1/uploads/{upload_id}": {"content": b"x", "headers": {"Upload-Offset": "0"}},
         "GET /new/parameters": {"params": {"pattern": "halo3d"}},
+        "POST /api/v1/studies": {"json": {"study": STUDY}},
+        "PATCH /api/v1/studies/{study_id}": {"json": {"shared": True}},
     }
     body = bodies.get(f"{method} {path}", {})
     return http.request(method, path.format(**names), **body).status_code
@@ -55,7 +57,8 @@ def test_nobody_does_anything_without_a_token(alice: User) -> None:
     run = alice.submit(request(4))
     alice.over(run)
     upload = alice.upload("a", b"x")
-    names = {"run_id": run, "upload_id": upload, "token_id": "1", "name": "site.css"}
+    study = alice.ask("POST", "/studies", 201, json={"study": STUDY})["id"]
+    names = {"run_id": run, "upload_id": upload, "study_id": study, "token_id": "1", "name": "site.css"}
     stranger = TestClient(alice.http.app, "http://localhost", follow_redirects=False)
     for method, path in routes(alice.http.app):
         if path in OPEN:
@@ -68,6 +71,7 @@ def test_another_users_runs_by_every_route(alice: User, bob: User) -> None:
     run = alice.submit(request(4), name="secret")
     before = alice.over(run)
     upload = alice.upload("a", b"x")
+    study = alice.ask("POST", "/studies", 201, json={"study": STUDY, "name": "secret"})
     once = bob.service.store.issue(bob.service.store.user("bob"), "once", 60)
     browser = TestClient(bob.http.app, "http://localhost", follow_redirects=False)
     browser.headers["Sec-Fetch-Site"] = "same-origin"
@@ -75,14 +79,15 @@ def test_another_users_runs_by_every_route(alice: User, bob: User) -> None:
     script = TestClient(bob.http.app, "http://localhost", follow_redirects=False, headers=bob.headers)
     for http in (browser, script):
         for method, path in routes(bob.http.app):
-            for name in ("run_id", "upload_id"):
+            for name in ("run_id", "upload_id", "study_id"):
                 if f"{{{name}}}" in path:
-                    names = {"run_id": run, "upload_id": upload}
+                    names = {"run_id": run, "upload_id": upload, "study_id": study["id"]}
                     assert asked(http, method, path, **names) == 404, (method, path)
         assert "secret" not in http.get("/").text and run not in http.get("/?search=secret").text
         assert http.get(f"/compare?run={run}&run={run}").status_code == 422
         assert "secret" not in http.get(f"/new?like={run}").text
-    assert bob.ask("GET", "/runs")["count"] == 0
+        assert "secret" not in http.get("/studies").text
+    assert bob.ask("GET", "/runs")["count"] == 0 and bob.ask("GET", "/studies")["count"] == 0
     stolen = bob.ask(
         "POST", "/runs", 422, json={"request": request(4, placement="a"), "files": {"a": upload}}
     )

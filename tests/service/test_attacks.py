@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
-from conftest import HOST, User, request, user_of
+from conftest import HOST, User, browser_of, request, user_of
 from fastapi.testclient import TestClient
 from servers import Server
 
@@ -209,9 +209,9 @@ def test_uploads_have_limits(settings: Settings, served: Start) -> None:
         assert answer.status_code in (409, 422)
 
 
-def test_a_file_cannot_change_after_its_check(server: Server) -> None:
+def test_a_file_cannot_change_after_its_check(shared_server: Server) -> None:
     """A slow piece is on its way while the file is complete: it must not be submitted, nor be sent twice."""
-    text = core.platform_text("crossbar", (), False).encode()
+    server, text = shared_server, core.platform_text("crossbar", (), False).encode()
     upload = server.client._json("POST", "/uploads", {"name": "p.toml", "size_B": len(text)})["id"]
     address = urlsplit(server.address)
     with socket.create_connection((address.hostname, address.port)) as slow:
@@ -236,9 +236,9 @@ def test_a_file_cannot_change_after_its_check(server: Server) -> None:
 
 
 @pytest.mark.parametrize("text", SQL)
-def test_sql_in_every_field_is_text(text: str, alice: User, bob: User, browser: TestClient) -> None:
+def test_sql_in_every_field_is_text(text: str, idle: User) -> None:
+    alice, bob, browser = idle, user_of(idle.service, idle.http, "bob"), browser_of(idle)
     mine = alice.submit(request(4), name="mine")
-    alice.over(mine)
     run = bob.submit(request(4), name=text, notes=text)
     assert bob.ask("GET", f"/runs/{run}")["name"] == text
     found = bob.ask("GET", "/runs", params={"search": text})
@@ -258,7 +258,6 @@ def test_sql_in_every_field_is_text(text: str, alice: User, bob: User, browser: 
     assert browser.post("/tokens/1%20OR%201=1/revoke").status_code == 422
     refused = bob.ask("POST", "/runs", 422, json={"request": request(4, placement=text)})
     assert refused["field"] == "placement"
-    bob.over(run)
 
 
 @pytest.mark.parametrize(
@@ -271,10 +270,11 @@ def test_no_route_serves_other_files(path: str, browser: TestClient) -> None:
             assert answer.status_code in (404, 307, 405), f"{place}/{path}{end}"
 
 
-def test_damaged_platform_files_of_the_corpus(alice: User) -> None:
+def test_damaged_platform_files_of_the_corpus(idle: User) -> None:
     """A preset with parts taken out or doubled: an error in words, and never the server's own."""
+    alice = idle
     text = core.platform_text("crossbar", (), False)
-    for step in range(0, len(text), max(1, len(text) // 40)):
+    for step in range(0, len(text), max(1, len(text) // 20)):
         for damaged in (
             text[:step],
             text[:step] + text[step + 9 :],

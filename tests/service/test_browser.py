@@ -5,77 +5,26 @@ With `HOPCAST_PICTURES=DIR`, screenshots for the guide are written there.
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
+from browsers import PHONE, check, picture, submitted
 from servers import Server
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-axe = pytest.importorskip(
-    "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+LIVE = (
+    "Progress of ranks",
+    "Links over time",
+    "Communication matrix over time",
+    "Message latency",
+    "Latency of messages over time",
 )
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
 
-PHONE = {"width": 390, "height": 844}
-PICTURES = os.environ.get("HOPCAST_PICTURES")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as drivers:
-        browser = drivers.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(chromium: Any, server: Server) -> Iterator[Any]:
-    """A page that has signed in; what its console or its scripts complain about fails the test."""
-    context = chromium.new_context(viewport={"width": 1200, "height": 900})
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    ours = (server.address, "data:", "blob:")
-    page.on("request", lambda one: None if one.url.startswith(ours) else complaints.append(one.url))
-    page.goto(server.entry)
-    yield page
-    context.close()
-    assert not complaints
-
-
-def check(page: Any) -> None:
-    """No serious finding of axe, and nothing wider than the window."""
-    found = axe.Axe().run(page).response["violations"]
-    serious = [one for one in found if one["impact"] in ("serious", "critical")]
-    assert not serious, [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in serious]
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-
-
-def picture(page: Any, name: str) -> None:
-    if PICTURES:
-        page.screenshot(path=Path(PICTURES) / f"service-{name}.png")
-
-
-def submitted(page: Any, server: Server, iterations: str = "1", name: str = "") -> None:
-    """Submits a run and stays on its page."""
-    page.goto(f"{server.address}/new")
-    page.get_by_label("--iterations").fill(iterations)
-    page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_role("button", name="Run", exact=True).click()
-    page.wait_for_url("**/runs/*")
-
-
-def test_from_the_first_visit_to_the_first_report(page: Any, server: Server) -> None:
+def test_from_the_first_visit_to_the_first_report(page: Any, shared_server: Server) -> None:
     """Three clicks: the form, its estimate, the run."""
     begin_s = time.monotonic()
+    page.goto(shared_server.address)
     check(page)
     page.get_by_role("link", name="New run", exact=True).first.click()
     check(page)
@@ -91,10 +40,11 @@ def test_from_the_first_visit_to_the_first_report(page: Any, server: Server) -> 
     picture(page, "report")
 
 
-def test_a_run_is_watched_and_stopped(page: Any, server: Server) -> None:
-    submitted(page, server, iterations="100000")
+def test_a_run_is_watched_and_stopped(page: Any, shared_server: Server) -> None:
+    submitted(page, shared_server, iterations="100000", ppn="8")
     page.get_by_text("% done").wait_for(timeout=60_000)
-    page.get_by_role("heading", name="Communication matrix over time, so far").wait_for(timeout=60_000)
+    for title in LIVE:
+        page.get_by_role("heading", name=f"{title}, so far", exact=True).wait_for(timeout=60_000)
     check(page)
     picture(page, "live")
     before = page.locator("progress").get_attribute("value")
@@ -104,15 +54,17 @@ def test_a_run_is_watched_and_stopped(page: Any, server: Server) -> None:
     page.frame_locator("iframe.report").get_by_text("A partial result").first.wait_for()
 
 
-def test_runs_are_found_compared_named_shared_and_deleted(page: Any, server: Server, chromium: Any) -> None:
-    for name in ("one", "two"):
-        submitted(page, server, name=name)
+def test_runs_are_found_compared_named_shared_and_deleted(
+    page: Any, shared_server: Server, chromium: Any
+) -> None:
+    for name in ("compared one", "compared two"):
+        submitted(page, shared_server, name=name)
         page.locator("iframe.report").wait_for(timeout=60_000)
-    page.goto(server.address)
+    page.goto(shared_server.address)
     page.get_by_label("Search").fill("two")
     page.wait_for_url("**search=two**")
     assert page.locator("tbody tr").count() == 1
-    page.goto(server.address)
+    page.goto(f"{shared_server.address}/?search=compared")
     check(page)
     picture(page, "runs")
     for box in page.get_by_role("checkbox").all():
@@ -120,8 +72,8 @@ def test_runs_are_found_compared_named_shared_and_deleted(page: Any, server: Ser
     page.get_by_role("button", name="Compare").click()
     page.frame_locator("iframe.report").get_by_text("hopcast compare").wait_for()
     check(page)
-    page.goto(server.address)
-    page.get_by_role("link", name="two").click()
+    page.goto(shared_server.address)
+    page.get_by_role("link", name="compared two").click()
     page.get_by_label("Notes").fill("for everybody")
     page.get_by_label("Everybody who has this page's address may read it").check()
     page.get_by_role("button", name="Save").click()
@@ -135,14 +87,15 @@ def test_runs_are_found_compared_named_shared_and_deleted(page: Any, server: Ser
     assert download.value.suggested_filename.endswith(".zip")
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Delete this run").click()
-    page.wait_for_url(f"{server.address}/")
+    page.wait_for_url(f"{shared_server.address}/")
+    page.goto(f"{shared_server.address}/?search=compared")
     assert page.locator("tbody tr").count() == 1
     assert stranger.goto(stranger.url).status == 404
     stranger.close()
 
 
-def test_errors_stand_at_their_field_and_have_the_focus(page: Any, server: Server) -> None:
-    page.goto(f"{server.address}/new")
+def test_errors_stand_at_their_field_and_have_the_focus(page: Any, shared_server: Server) -> None:
+    page.goto(f"{shared_server.address}/new")
     for label, wrong, words in (
         ("--bytes", "64", "has no unit"),
         ("-n, ranks", "many", "a whole number from 1 to"),
@@ -161,11 +114,11 @@ def test_errors_stand_at_their_field_and_have_the_focus(page: Any, server: Serve
         field.fill(before)
 
 
-def test_a_file_is_uploaded(page: Any, server: Server, tmp_path: Path) -> None:
+def test_a_file_is_uploaded(page: Any, shared_server: Server, tmp_path: Path) -> None:
     from hopcast import core
 
     (tmp_path / "mine.toml").write_text(core.platform_text("crossbar", (), False))
-    page.goto(f"{server.address}/new")
+    page.goto(f"{shared_server.address}/new")
     page.get_by_label("Upload files").set_input_files(tmp_path / "mine.toml")
     page.get_by_text("mine.toml has come").wait_for()
     assert page.get_by_label("Platform", exact=True).input_value() == "mine.toml"
@@ -174,11 +127,11 @@ def test_a_file_is_uploaded(page: Any, server: Server, tmp_path: Path) -> None:
     page.locator("iframe.report").wait_for(timeout=60_000)
 
 
-def test_a_platform_is_written(page: Any, server: Server) -> None:
+def test_a_platform_is_written(page: Any, shared_server: Server) -> None:
     from hopcast import core
 
     text = core.platform_text("crossbar", (), False)
-    page.goto(f"{server.address}/new")
+    page.goto(f"{shared_server.address}/new")
     page.get_by_text("Write a platform file instead").click()
     area = page.get_by_label("Platform file (TOML)")
     area.fill("[link]\n")
@@ -197,7 +150,7 @@ def test_a_platform_is_written(page: Any, server: Server) -> None:
     page.locator("iframe.report").wait_for(timeout=60_000)
 
 
-def test_by_keyboard_alone(page: Any, server: Server) -> None:
+def test_by_keyboard_alone(page: Any, shared_server: Server) -> None:
     def go_to(name: str) -> None:
         """Presses Tab until what is focused has this text or label."""
         for _ in range(80):
@@ -207,7 +160,7 @@ def test_by_keyboard_alone(page: Any, server: Server) -> None:
                 return
         raise AssertionError(name)
 
-    page.goto(server.address)
+    page.goto(shared_server.address)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.innerText") == "Skip to the content"
     go_to("New run")
@@ -225,12 +178,12 @@ def test_by_keyboard_alone(page: Any, server: Server) -> None:
     assert page.get_by_text("halo3d --bytes 1 KiB").count() > 0
 
 
-def test_on_a_phone(page: Any, server: Server) -> None:
+def test_on_a_phone(page: Any, shared_server: Server) -> None:
     page.set_viewport_size(PHONE)
-    submitted(page, server)
+    submitted(page, shared_server)
     page.locator("iframe.report").wait_for(timeout=60_000)
     check(page)
     picture(page, "phone")
     for path in ("/", "/new", "/tokens", "/nonsense"):
-        page.goto(server.address + path) if path != "/nonsense" else None
+        page.goto(shared_server.address + path) if path != "/nonsense" else None
         check(page)

@@ -29,7 +29,7 @@ def command(server: Server, *words: str, status: int = 0) -> subprocess.Complete
     return done
 
 
-def test_a_run_is_submitted_and_fetched(server: Server, tmp_path: Path) -> None:
+def test_a_run_is_submitted_and_fetched(shared_server: Server, tmp_path: Path) -> None:
     (tmp_path / "places").write_text("3\n2\n1\n0\n")
     run = [
         "crossbar",
@@ -43,44 +43,54 @@ def test_a_run_is_submitted_and_fetched(server: Server, tmp_path: Path) -> None:
         "--bytes",
         "2KiB",
     ]
-    address = command(server, "submit", "--to", server.address, *run, "--wait").stdout.strip()
-    assert address.startswith(f"{server.address}/runs/")
-    command(server, "fetch", address, "--out", str(tmp_path / "fetched"))
+    address = command(shared_server, "submit", "--to", shared_server.address, *run, "--wait").stdout.strip()
+    assert address.startswith(f"{shared_server.address}/runs/")
+    command(shared_server, "fetch", address, "--out", str(tmp_path / "fetched"))
     fetched = json.loads((tmp_path / "fetched" / "report" / "report.json").read_text())
-    here = command(server, "run", *run, "--json").stdout
+    here = command(shared_server, "run", *run, "--json").stdout
     assert fetched["outcome_hash"] == json.loads(here)["outcome_hash"]
     assert (
-        "The same outcome" in command(server, "rerun", str(tmp_path / "fetched" / "report"), "--quiet").stderr
+        "The same outcome"
+        in command(shared_server, "rerun", str(tmp_path / "fetched" / "report"), "--quiet").stderr
     )
-    command(server, "run", "--request", str(tmp_path / "fetched" / "request.json"), "--quiet")
-    again = command(server, "fetch", address, "--out", str(tmp_path / "fetched"), status=2)
+    command(shared_server, "run", "--request", str(tmp_path / "fetched" / "request.json"), "--quiet")
+    again = command(shared_server, "fetch", address, "--out", str(tmp_path / "fetched"), status=2)
     assert "exists" in again.stderr
 
 
-def test_several_jobs_are_submitted(server: Server, tmp_path: Path) -> None:
+def test_several_jobs_are_submitted(shared_server: Server, tmp_path: Path) -> None:
     (tmp_path / "places").write_text("5\n4\n")
     two = '[[job]]\nrun = "halo3d"\nranks = 4\n'
     two += '[[job]]\nname = "b"\nrun = "ring"\nranks = 2\nplacement = "places"\n'
     (tmp_path / "two.toml").write_text(two)
     run = ["crossbar", str(tmp_path / "two.toml")]
-    address = command(server, "submit", "--to", server.address, *run, "--wait").stdout.strip()
-    state = server.client.state(address.rpartition("/")[2])
+    address = command(shared_server, "submit", "--to", shared_server.address, *run, "--wait").stdout.strip()
+    state = shared_server.client.state(address.rpartition("/")[2])
     assert state["state"] == "finished", state["error"]
-    here = json.loads(command(server, "run", *run, "--json").stdout)
+    here = json.loads(command(shared_server, "run", *run, "--json").stdout)
     assert state["outcome"]["outcome_hash"] == here["outcome_hash"]
 
 
-def test_bad_input_is_told_in_the_words_of_the_server(server: Server, tmp_path: Path) -> None:
+def test_bad_input_is_told_in_the_words_of_the_server(shared_server: Server, tmp_path: Path) -> None:
     wrong = command(
-        server, "submit", "--to", server.address, "fat-tree", "-n", "99999999", "halo3d", "--wait", status=3
+        shared_server,
+        "submit",
+        "--to",
+        shared_server.address,
+        "fat-tree",
+        "-n",
+        "99999999",
+        "halo3d",
+        "--wait",
+        status=3,
     )
     assert "do not fit: 800 hosts" in wrong.stderr
     (tmp_path / "program.py").write_text("def main(comm): pass\n")
     program = command(
-        server,
+        shared_server,
         "submit",
         "--to",
-        server.address,
+        shared_server.address,
         "fat-tree",
         "-n",
         "4",
@@ -89,10 +99,20 @@ def test_bad_input_is_told_in_the_words_of_the_server(server: Server, tmp_path: 
     )
     assert "executes nothing" in program.stderr
     out = command(
-        server, "submit", "--to", server.address, "--out", "x", "fat-tree", "-n", "4", "halo3d", status=2
+        shared_server,
+        "submit",
+        "--to",
+        shared_server.address,
+        "--out",
+        "x",
+        "fat-tree",
+        "-n",
+        "4",
+        "halo3d",
+        status=2,
     )
     assert "hopcast fetch" in out.stderr
-    stranger = Client(server.address, "wrong")
+    stranger = Client(shared_server.address, "wrong")
     with pytest.raises(InputError, match="/tokens"):
         stranger.state("x")
     with pytest.raises(InputError, match="no answer"):
@@ -114,11 +134,15 @@ def test_the_address_counts_once_and_the_port_is_of_this_machine_alone(server: S
     assert server.data.stat().st_mode & 0o077 == 0
 
 
-def test_a_second_server_on_the_same_data_is_refused(server: Server) -> None:
-    second = command(server, "serve", "--no-browser", "--port", "0", "--data", str(server.data), status=2)
+def test_a_second_server_on_the_same_data_is_refused(shared_server: Server) -> None:
+    second = command(
+        shared_server, "serve", "--no-browser", "--port", "0", "--data", str(shared_server.data), status=2
+    )
     assert "another hopcast serve works here" in second.stderr
-    port = server.address.rpartition(":")[2]
-    taken = command(server, "serve", "--no-browser", "--port", port, "--data", f"{server.data}2", status=2)
+    port = shared_server.address.rpartition(":")[2]
+    taken = command(
+        shared_server, "serve", "--no-browser", "--port", port, "--data", f"{shared_server.data}2", status=2
+    )
     assert "already in use" in taken.stderr
 
 
@@ -126,7 +150,7 @@ def test_a_second_server_on_the_same_data_is_refused(server: Server) -> None:
 def test_a_server_that_ends_loses_nothing(server: Server, number: int) -> None:
     done = server.client.submit(request(16), {})["id"]
     outcome = server.client.wait(done)["outcome"]
-    long = server.client.submit(request(64, {"iterations": "1000"}), {})["id"]
+    long = server.client.submit(request(64, {"iterations": "400"}), {})["id"]
     waits = [server.client.submit(request(16, seed=seed), {})["id"] for seed in range(3)]
     while not server.client.state(long)["progress"]:
         time.sleep(0.05)
@@ -201,7 +225,9 @@ def test_a_run_of_the_command_line_has_a_live_page(tmp_path: Path) -> None:
         "64",
         "halo3d",
         "--iterations",
-        "4000",
+        "400",
+        "--ppn",
+        "1",
         "--live",
         "--out",
         str(tmp_path / "out"),
@@ -210,7 +236,7 @@ def test_a_run_of_the_command_line_has_a_live_page(tmp_path: Path) -> None:
     assert run.stderr is not None
     address = run.stderr.readline().split()[-1]
     page = urllib.request.urlopen(address).read().decode()
-    assert "halo3d --iterations 4000" in page and 'sse-connect="events"' in page
+    assert "halo3d --iterations 400" in page and 'sse-connect="events"' in page
     for other in (address.rpartition("/")[0][:-3] + "/", address.rpartition("/")[0].rpartition("/")[0] + "/"):
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(other)
@@ -218,7 +244,9 @@ def test_a_run_of_the_command_line_has_a_live_page(tmp_path: Path) -> None:
     with pytest.raises(urllib.error.HTTPError, match="400"):
         urllib.request.urlopen(foreign)
     text = urllib.request.urlopen(f"{address}events").read().decode()  # until the run is over
-    assert "% done" in text and "Communication matrix over time, so far" in text
+    assert "% done" in text
+    for title in ("Progress of ranks", "Links over time", "Message latency"):
+        assert f"<h2>{title}, so far</h2>" in text, title
     assert text.endswith("event: over\ndata: over\n\n") and str(tmp_path / "out") in text
     assert run.wait(30) == 0 and (tmp_path / "out" / "report.html").is_file()
     without = subprocess.run([*HOPCAST, "run", *words[:-2], "--quiet"], capture_output=True, text=True)

@@ -134,13 +134,17 @@ def test_two_runs_are_compared(browser: TestClient, alice: User) -> None:
 
 
 def test_the_page_of_a_run_follows_it(browser: TestClient, alice: User) -> None:
-    run = alice.submit(request(64, {"iterations": "6000"}, messages=1000, matrix_periods=1000))
+    run = alice.submit(request(64, {"iterations": "1500"}, messages=1000, matrix_periods=1000, ppn=8))
     page = browser.get(f"/runs/{run}").text
     assert f'sse-connect="/runs/{run}/events"' in page
     text = browser.get(f"/runs/{run}/events").text  # until the run is over
     assert text.endswith("event: over\ndata: over\n\n")
     assert "% done" in text and "left; simulated" in text.replace("\n", " ")
-    assert "Latency of messages over time, so far" in text and "<svg" in text
+    parts = ("Progress of ranks", "Links over time", "Communication matrix over time", "Message latency")
+    for title in (*parts, "Latency of messages over time"):
+        assert f"<h2>{title}, so far</h2>" in text, title
+    # The pictures come again only when there are new rows.
+    assert text.count("event: state") > text.count("event: pictures") > 0
     assert alice.ask("GET", f"/runs/{run}")["state"] == "finished"
     assert "sse-connect" not in browser.get(f"/runs/{run}").text
 

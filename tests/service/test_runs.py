@@ -104,12 +104,12 @@ def test_a_deleted_run_leaves_no_process_and_no_file(alice: User) -> None:
 
 
 def test_a_killed_process_is_started_again_and_has_the_same_result(alice: User) -> None:
-    run = alice.submit(request(64, {"iterations": "600"}))
+    run = alice.submit(request(64, {"iterations": "300"}))
     alice.going(run)
     os.kill(alice.process_of(run), signal.SIGKILL)
     state = alice.over(run)
     assert (state["state"], state["attempts"]) == ("finished", 2)
-    again = alice.over(alice.submit(request(64, {"iterations": "600"})))
+    again = alice.over(alice.submit(request(64, {"iterations": "300"})))
     assert again["outcome"]["outcome_hash"] == state["outcome"]["outcome_hash"]
 
 

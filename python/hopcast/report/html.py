@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from hopcast import what_if
-from hopcast.report import calibration, causes, energy, units
+from hopcast.report import calibration, causes, energy, timeline_view, units
 from hopcast.report.collectives import algorithms
 from hopcast.report.settings import given_options, made_by
 from hopcast.report.store import Result
@@ -43,6 +43,8 @@ def page(result: Result) -> str:
             compared=any("slowdown" in job for job in result.summary.get("jobs") or ()),
             whole_s=result.summary["makespan_s"] or 1.0,
             pictures=pictures,
+            timeline=timeline_view.data(result),
+            timeline_words=timeline_view.words(result, timeline_view.PAGE_MOST, "timeline.json"),
             stop=stop(result.summary),
             stuck=_stuck(result.summary),
             made=made_by(result.summary),

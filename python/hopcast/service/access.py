@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hopcast.service.schema import Run, User
+from hopcast.service.schema import Run, Study, User
 from hopcast.service.state import Service, service_of
 
 SESSION_S = 30 * 24 * 3600.0
@@ -65,6 +65,24 @@ def readable_run(run_id: str, user: Visitor, service: Services) -> Run:
     return run
 
 
+def own_study(study_id: str, user: Signed, service: Services) -> Study:
+    """A study of the user's own; for all others there is none."""
+    study = service.store.study(study_id)
+    if study is None or study.owner_id != user.id:
+        raise HTTPException(404, "there is no such study")
+    return study
+
+
+def readable_study(study_id: str, user: Visitor, service: Services) -> Study:
+    """A study that the user owns, or whose owner lets everybody read it who has its link."""
+    study = service.store.study(study_id)
+    if study is None or not (study.shared or (user is not None and study.owner_id == user.id)):
+        raise HTTPException(404, "there is no such study")
+    return study
+
+
+OwnStudy = Annotated[Study, Depends(own_study)]
+ReadableStudy = Annotated[Study, Depends(readable_study)]
 Own = Annotated[Run, Depends(own_run)]
 Readable = Annotated[Run, Depends(readable_run)]
 

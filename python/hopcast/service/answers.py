@@ -6,8 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hopcast.service.schema import Run, State
+from hopcast.service.schema import Run, State, Study
 from hopcast.service.state import Service
+from hopcast.service.studies import Standing, state_of
 
 
 class _Strict(BaseModel):
@@ -60,6 +61,81 @@ class Estimate(BaseModel):
     seconds: float | None = Field(description="Time until its end, as its first second lets expect.")
     is_whole: bool = Field(description="True if that second was all of it.")
     warnings: list[str]
+
+
+class StudySubmission(_Strict):
+    """A study to be queued."""
+
+    study: str = Field(max_length=1 << 20, description="A study file, in TOML.")
+    files: dict[str, str] = Field(
+        default={}, max_length=200, description="Ids of uploads by the names in the study."
+    )
+    name: str = Field(default="", max_length=200)
+
+
+class StudyChanges(_Strict):
+    """Fields of a study that its owner may change."""
+
+    shared: bool = Field(description="Whether everybody who has its link may read it and its cells.")
+
+
+class CellState(BaseModel):
+    """A cell of a study."""
+
+    number: int
+    settings: dict[str, Any] = Field(description="Values of what varies, by name.")
+    run: str = Field(description="Id of its run.")
+    state: str = Field(description="State of its run, or deleted.")
+    makespan_s: float | None
+
+
+class StudyState(BaseModel):
+    """A study."""
+
+    id: str
+    name: str
+    shared: bool
+    created_at: float
+    is_over: bool = Field(description="True if nothing more happens to any cell.")
+    counts: dict[str, int] = Field(description="Number of cells by state.")
+    cells: list[CellState]
+
+    @staticmethod
+    def of(study: Study, standing: Standing) -> StudyState:
+        """The study as it stands."""
+        cells = [
+            CellState(
+                number=cell.number,
+                settings=cell.settings,
+                run=cell.run_id,
+                state=state_of(run),
+                makespan_s=run.makespan_s if run is not None else None,
+            )
+            for cell, run in standing.cells
+        ]
+        names = ("id", "name", "shared", "created_at")
+        return StudyState(
+            **{name: getattr(study, name) for name in names},
+            is_over=standing.is_over,
+            counts=standing.counts,
+            cells=cells,
+        )
+
+
+class StudyEntry(BaseModel):
+    """A study in the list."""
+
+    id: str
+    name: str
+    shared: bool
+    created_at: float
+
+
+class StudyList(BaseModel):
+    """A page of the list of studies."""
+
+    studies: list[StudyEntry]
+    count: int = Field(description="Studies in all.")
 
 
 class Problem(BaseModel):

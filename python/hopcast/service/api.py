@@ -25,7 +25,7 @@ from hopcast.service.state import Service
 
 PREFIX = "/api/v1"
 
-_ERRORS: dict[int | str, dict] = {
+ERRORS: dict[int | str, dict] = {
     code: {"model": Problem, "description": words}
     for code, words in {
         400: "The body or an address is no text in UTF-8.",
@@ -39,7 +39,7 @@ _ERRORS: dict[int | str, dict] = {
     }.items()
 }
 
-router = APIRouter(prefix=PREFIX, responses=_ERRORS)
+router = APIRouter(prefix=PREFIX, responses=ERRORS)
 
 
 @router.post("/uploads", status_code=201, tags=["uploads"])

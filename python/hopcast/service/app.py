@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from hopcast import __version__
-from hopcast.service import api, pages
+from hopcast.service import api, pages, study_api, study_pages, timelines
 from hopcast.service.access import SafeHeaders, SameSite, SizeLimit
 from hopcast.service.admission import Refused
 from hopcast.service.pool import Pool
@@ -56,6 +56,9 @@ def application(service: Service) -> FastAPI:
     app.state.service = service
     app.include_router(api.router)
     app.include_router(pages.router)
+    app.include_router(timelines.router)
+    app.include_router(study_api.router)
+    app.include_router(study_pages.router)
     app.add_exception_handler(HTTPException, _failed)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Refused, _refused)

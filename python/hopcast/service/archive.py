@@ -29,10 +29,15 @@ def write(settings: Settings, run: Run) -> Path:
                 for name in run.inputs:
                     archive.write(inputs / name, f"{root}/{name}")
                 report = settings.run_folder(run.id) / process.REPORT
-                for part in sorted(report.glob("*")):
-                    packed = zipfile.ZIP_STORED if part.suffix == ".parquet" else zipfile.ZIP_DEFLATED
-                    archive.write(part, f"{root}/{process.REPORT}/{part.name}", packed)
+                pack(archive, report, f"{root}/{process.REPORT}")
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
             raise
     return Path(file.name)
+
+
+def pack(archive: zipfile.ZipFile, report: Path, place: str) -> None:
+    """Adds the files of a report's directory to an archive, under `place`."""
+    for part in sorted(report.glob("*")):
+        packed = zipfile.ZIP_STORED if part.suffix == ".parquet" else zipfile.ZIP_DEFLATED
+        archive.write(part, f"{place}/{part.name}", packed)

@@ -1,10 +1,10 @@
-"""The live part of a run's page: progress and pictures, sent whenever they change."""
+"""The live parts of a run's page: progress and pictures, each sent whenever it changes."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,19 +15,19 @@ from hopcast.service.schema import Run
 from hopcast.service.state import Service
 
 if TYPE_CHECKING:
-    import pyarrow
+    from hopcast.report.pictures import Picture
 
 _MOST_DRAWN = 16
 _drawing = threading.Lock()
-_drawn: dict[Path, tuple[tuple[str, ...], list]] = {}
+_drawn: dict[Path, tuple[tuple[str, ...], list[Picture]]] = {}
 """Names of the parts of a run's tables, and the pictures that were drawn of them; the latest used last."""
 
 _EVERY_S = 0.5
-_QUIET = 20
+QUIET = 20
 """Looks without news after which a comment is sent, so that a connection that is gone is noticed."""
 
 
-def pictures(report: Path, ranks: int | None) -> list:
+def pictures(report: Path, ranks: int | None) -> list[Picture]:
     """Pictures of the rows that a run has written so far; none where it keeps no rows.
 
     report: folder into which the run will write its report.
@@ -47,56 +47,43 @@ def pictures(report: Path, ranks: int | None) -> list:
         return before[1]
 
 
-def _draw(report: Path, ranks: int | None) -> list:
+def _draw(report: Path, ranks: int | None) -> list[Picture]:
     import pyarrow
 
-    from hopcast.live_tables import rows
-    from hopcast.report.pictures import matrix_over_time, messages_over_time
-    from hopcast.report.store import Result
+    from hopcast.service import live_pictures
 
-    tables = rows(report)
-    ranks = ranks or _ranks(tables.get("matrix_periods"))
-    result = Result({"ranks": ranks, "kept_messages": _kept(tables.get("messages"))}, tables)
-    drawn = [picture.draw(result) for picture in (messages_over_time, matrix_over_time)]
-    del tables, result
+    drawn = live_pictures.draw(report, ranks)
     pyarrow.default_memory_pool().release_unused()
-    return [picture for picture in drawn if picture is not None]
+    return drawn
 
 
-def _kept(messages: pyarrow.Table | None) -> dict | None:
-    """Number of messages so far, of which `messages` holds an equal share, as a report has it."""
-    if messages is None or not messages.num_rows:
-        return None
-    share = messages["share"][0].as_py()
-    return {"messages": round(messages.num_rows / share), "kept": messages.num_rows, "share": share}
-
-
-def _ranks(matrix: pyarrow.Table | None) -> int:
-    """Number of ranks of a trace: up to the highest that has sent or received."""
-    if matrix is None or not matrix.num_rows:
-        return 1
-    from pyarrow import compute
-
-    return 1 + max(compute.max(matrix[name]).as_py() for name in ("source", "destination"))
-
-
-async def events(service: Service, run_id: str, render: Callable[[Run], str]) -> AsyncIterator[str]:
-    """Server-sent events of a run: `state` with the live part whenever it changes, `over` at the end."""
-    before, quiet = "", 0
+async def events(
+    service: Service, run_id: str, render: Callable[[Run], dict[str, str]]
+) -> AsyncIterator[str]:
+    """Server-sent events of a run: the parts of its page by name whenever they change, `over` at the end."""
+    before: dict[str, str] = {}
+    quiet = 0
     while True:
         run = await run_in_threadpool(service.store.run, run_id)
         if run is None or run.is_over:
             yield event("over", "over")
             return
-        text = await run_in_threadpool(render, run)
-        if text != before:
-            before, quiet = text, 0
-            yield event("state", text)
-        else:
-            quiet += 1
-            if quiet % _QUIET == 0:
-                yield ": still here\n\n"
+        shown = await run_in_threadpool(render, run)
+        for text in changed(shown, before):
+            quiet = 0
+            yield text
+        quiet += 1
+        if quiet % QUIET == 0:
+            yield ": still here\n\n"
         await asyncio.sleep(_EVERY_S)
+
+
+def changed(shown: dict[str, str], before: dict[str, str]) -> Iterator[str]:
+    """An event for each part that is not as before, which is noted."""
+    for name, text in shown.items():
+        if before.get(name) != text:
+            before[name] = text
+            yield event(name, text)
 
 
 def event(name: str, text: str) -> str:

@@ -16,7 +16,6 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
@@ -87,13 +86,13 @@ class LivePage:
             "own.html",
             title=self._title,
             directory=self._directory,
-            live=Markup(self._live()),
+            live=self._live(),
             user=None,
             version=pages.VERSION,
         )
         return HTMLResponse(text)
 
-    def _live(self) -> str:
+    def _live(self) -> dict[str, str]:
         run = SimpleNamespace(state=State.RUNNING.value, stop_asked=False)
         pictures = live.pictures(self._directory, self._ranks)
         return pages.render_live(run, 0, self._progress, pictures)
@@ -103,9 +102,11 @@ class LivePage:
 
     async def _events(self) -> AsyncIterator[str]:
         self._readers += 1
+        before: dict[str, str] = {}
         try:
             while not self._is_over:
-                yield live.event("state", await run_in_threadpool(self._live))
+                for text in live.changed(await run_in_threadpool(self._live), before):
+                    yield text
                 await asyncio.sleep(_EVERY_S)
             ended = pages.render("ended.html", directory=self._directory)
             yield live.event("state", ended)

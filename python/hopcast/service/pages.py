@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, StreamingResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
@@ -56,7 +56,7 @@ def listing(
     }
     values |= {"search": search, "state": wanted or "", "states": states}
     name = "runs.html" if "hx-request" in request.headers else "listing.html"
-    return _page(name, user, **values)
+    return html_page(name, user, **values)
 
 
 @router.get("/new")
@@ -107,12 +107,18 @@ async def submit(request: Request, user: Signed, service: Services) -> Response:
     return await _submitted(request, user, service, queue=True)
 
 
-async def _submitted(request: Request, user: User, service: Service, queue: bool) -> Response:
+async def sent_form(request: Request) -> tuple[dict[str, str], dict[str, str]]:
+    """Values of a form by name, and ids of its uploads by their names."""
     sent = await request.form(max_files=0, max_fields=_MOST_FORM_FIELDS)
     values = {name: value for name, value in sent.items() if isinstance(value, str)}
     uploads = dict(
         value.split("=", 1) for value in sent.getlist("file") if isinstance(value, str) and "=" in value
     )
+    return values, uploads
+
+
+async def _submitted(request: Request, user: User, service: Service, queue: bool) -> Response:
+    values, uploads = await sent_form(request)
     alone = "hx-request" in request.headers
     return await run_in_threadpool(_answer_form, service, user, values, uploads, queue, alone)
 
@@ -148,7 +154,7 @@ def _form(
     own = form.parameters(values.get("pattern", ""), values)
     keys = {field.key for group in shown for field in group.fields} | {field.key for field in own}
     known = keys | {"platform", "workload", "files"}
-    return _page(
+    return html_page(
         "form.html" if alone else "new.html",
         user,
         status,
@@ -176,7 +182,7 @@ def run_page(run: Readable, user: Visitor, service: Services) -> Response:
         "has_report": run.is_over and report.is_file(),
         "is_own": is_own,
     }
-    return _page("run.html", user, run=run, live=Markup("" if run.is_over else _live(service, run)), **shown)
+    return html_page("run.html", user, run=run, live={} if run.is_over else _live(service, run), **shown)
 
 
 def _options_of(run: Run) -> dict[str, Any]:
@@ -185,19 +191,20 @@ def _options_of(run: Run) -> dict[str, Any]:
     }
 
 
-def _live(service: Service, run: Run) -> str:
+def _live(service: Service, run: Run) -> dict[str, str]:
     if run.state == State.QUEUED.value:
         return render_live(run, service.store.ahead(run), None, [])
     report = service.pool.attempt(run) / process.REPORT
     return render_live(run, 0, service.pool.progress(run), live.pictures(report, run.request.get("ranks")))
 
 
-def render_live(run: Any, ahead: int, progress: dict[str, Any] | None, pictures: list) -> str:
-    """The live part of the page of a run: `state` and `stop_asked` of `run`, progress and pictures."""
+def render_live(run: Any, ahead: int, progress: dict[str, Any] | None, pictures: list) -> dict[str, str]:
+    """Live parts of the page of a run, by name: `state` and `stop_asked` of `run`, progress and pictures."""
     left_s = None
     if progress and progress["share"]:
         left_s = progress["elapsed_s"] * (1 - progress["share"]) / progress["share"]
-    return render("live.html", run=run, ahead=ahead, progress=progress, left_s=left_s, pictures=pictures)
+    state = render("state.html", run=run, ahead=ahead, progress=progress, left_s=left_s)
+    return {"state": state, "pictures": render("pictures.html", pictures=pictures)}
 
 
 @router.get("/runs/{run_id}/events")
@@ -214,15 +221,6 @@ def report(run: Readable, service: Services) -> Response:
     if not file.is_file():
         raise HTTPException(404, "this run has no report")
     return FileResponse(file, media_type="text/html", headers=_report_headers())
-
-
-@router.get("/runs/{run_id}/timeline.json")
-def timeline(run: Readable, service: Services) -> Response:
-    """The timeline, for a viewer."""
-    file = service.settings.run_folder(run.id) / process.REPORT / "timeline.json"
-    if not file.is_file():
-        raise HTTPException(404, "this run has kept no records")
-    return FileResponse(file, media_type="application/json", filename=f"timeline-{run.id}.json")
 
 
 @router.post("/runs/{run_id}/edit")
@@ -256,7 +254,7 @@ def delete(run: Own, service: Services) -> Response:
 @router.get("/compare")
 def compare(user: Signed, service: Services, run: Chosen) -> Response:
     """Runs side by side."""
-    return _page("compare.html", user, runs=_compared(user, service, run))
+    return html_page("compare.html", user, runs=_compared(user, service, run))
 
 
 @router.get("/compare/page")
@@ -287,14 +285,14 @@ def _compared(user: User, service: Service, ids: list[str]) -> list[Run]:
 @router.get("/tokens")
 def tokens(user: Signed, service: Services) -> Response:
     """Tokens for scripts."""
-    return _page("tokens.html", user, tokens=service.store.tokens(user), fresh=None)
+    return html_page("tokens.html", user, tokens=service.store.tokens(user), fresh=None)
 
 
 @router.post("/tokens")
 def new_token(user: Signed, service: Services, label: Annotated[str, Form(max_length=100)] = "") -> Response:
     """A new token, which is shown this once."""
     fresh = service.store.issue(user, "api", label=label)
-    return _page("tokens.html", user, tokens=service.store.tokens(user), fresh=fresh)
+    return html_page("tokens.html", user, tokens=service.store.tokens(user), fresh=fresh)
 
 
 @router.post("/tokens/{token_id}/revoke")
@@ -339,6 +337,7 @@ _STATIC = {
     "site.js": "text/javascript",
     "site.css": "text/css",
     "report.css": "text/css",
+    "timeline.js": "text/javascript",
 }
 
 
@@ -352,25 +351,28 @@ def static(name: str) -> Response:
 
 @cache
 def _static(name: str) -> bytes:
-    if name == "report.css":  # the colours of reports, whose pictures stand on the pages, too
-        return (files("hopcast.report") / "pages" / "style.css").read_bytes()
+    # The colours of reports, whose pictures stand on the pages, too; and their viewer of timelines.
+    of_reports = {"report.css": "style.css", "timeline.js": "timeline.js"}.get(name)
+    if of_reports is not None:
+        return (files("hopcast.report") / "pages" / of_reports).read_bytes()
     return (files("hopcast.service") / "static" / name).read_bytes()
 
 
 def error_page(status: int, text: str, user: User | None = None) -> Response:
     """A page that says what is wrong, and if it is a lack of a session, how to get one."""
-    return _page("error.html", user, status, text=text, code=status)
+    return html_page("error.html", user, status, text=text, code=status)
 
 
 def _report_headers() -> dict[str, str]:
     return {"Content-Security-Policy": access.SafeHeaders.REPORT_POLICY}
 
 
-def _page(name: str, user: User | None, status: int = 200, **values: Any) -> Response:
+def html_page(name: str, user: User | None, status: int = 200, /, **values: Any) -> Response:
+    """A page: a template with the bar of pages for its user."""
     return HTMLResponse(render(name, user=user, version=VERSION, **values), status)
 
 
-def render(name: str, **values: Any) -> str:
+def render(name: str, /, **values: Any) -> str:
     """A template with its values."""
     return _environment().get_template(name).render(values)
 
@@ -378,7 +380,9 @@ def render(name: str, **values: Any) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("hopcast.service", "templates"),
+        loader=ChoiceLoader(
+            [PackageLoader("hopcast.service", "templates"), PackageLoader("hopcast.report", "pages")]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -206,6 +206,51 @@ class Pool:
         if state is not State.QUEUED:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def task(
+        self,
+        mode: str,
+        fields: dict[str, Any],
+        files: dict[str, Path],
+        limit_s: int,
+        kept: tuple[tuple[str, ...], Path] | None = None,
+    ) -> dict[str, Any]:
+        """Answer of a short process of this mode with these files. Raises `Refused` with its error.
+
+        kept: names of files that it leaves, and the folder into which they are put.
+        """
+        with self._estimates:
+            folder = self._settings.data / "estimates" / secret()
+            inputs, attempt = folder / "inputs", folder / "attempt"
+            attempt.mkdir(parents=True)
+            inputs.mkdir()
+            try:
+                for name, path in files.items():
+                    os.link(path, inputs / name)
+                ended = self._ended(attempt, self._begin(attempt, inputs, fields, (), limit_s, mode), limit_s)
+                for name in kept[0] if kept and "error" not in ended else ():
+                    os.replace(attempt / name, kept[1] / name)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+        if "error" in ended:
+            raise admission.Refused(mode, ended["error"])
+        return ended
+
+    def _ended(self, folder: Path, started: subprocess.Popen, limit_s: int) -> dict[str, Any]:
+        """Answer of a short process, which is ended after its time."""
+        try:
+            started.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            _kill_session(started.pid)
+            started.wait()
+        ended = _read(folder / process.ENDED)
+        if ended is not None:
+            return ended
+        if _limit_met(folder, started.returncode) == "memory":
+            return {"error": _reason("memory", 0, self._settings)}
+        return {"error": f"takes more than {limit_s} s here"}
+
     def draw(self, text: str, files: dict[str, Path]) -> str:
         """Picture, as SVG, of the network of a platform file. Raises `Refused`, which names the line."""
         nothing = {"kind": "pattern", "name": "barrier"}

@@ -64,6 +64,15 @@ def _read_libraries() -> None:
 def _do(task: dict[str, Any], folder: Path, inputs: Path) -> dict[str, Any]:
     from hopcast.request import RunRequest
 
+    if task["mode"] in ("cells", "study"):
+        from hopcast.service import study_process
+
+        fields = task["request"]
+        return (
+            study_process.planned(fields, inputs)
+            if task["mode"] == "cells"
+            else (study_process.written(fields, inputs, folder))
+        )
     request = RunRequest.from_json(json.dumps(task["request"]))
     request = replace(request, directory=str(inputs), command=tuple(task["command"]))
     if task["mode"] == "estimate":
@@ -108,6 +117,8 @@ def _make_portable(file: Path) -> None:
 
 def outcome(summary: dict[str, Any]) -> dict[str, Any]:
     """The head of a report, by which runs are listed."""
+    from hopcast.study.run_cell import values_of
+
     failure = summary["failure"]
     kept = (
         "makespan_s",
@@ -123,6 +134,7 @@ def outcome(summary: dict[str, Any]) -> dict[str, Any]:
     return {key: summary.get(key) for key in kept} | {
         "failure": failure and failure["text"].partition("\n")[0][:500],
         "limit": (summary.get("limit") or {}).get("why"),
+        "values": values_of(summary),
     }
 
 

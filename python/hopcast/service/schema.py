@@ -107,3 +107,27 @@ class Run(Base):
         Index("runs_of_owner", "owner_id", "created_at"),
         Index("runs_in_state", "state", "created_at"),
     )
+
+
+class Study(Base):
+    """Study that was submitted: its cells are runs. Its id is its unguessable link."""
+
+    __tablename__ = "studies"
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"), index=True)
+    name: Mapped[str] = mapped_column(String(200))
+    text: Mapped[str] = mapped_column(Text)
+    """The study file."""
+    shared: Mapped[bool] = mapped_column(default=False)
+    created_at: Mapped[float] = mapped_column(Float, default=time.time)
+
+
+class StudyCell(Base):
+    """Cell of a study: the run that it is, which may have been deleted since."""
+
+    __tablename__ = "study_cells"
+    study_id: Mapped[str] = mapped_column(ForeignKey("studies.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(String(32), unique=True)
+    settings: Mapped[dict] = mapped_column(JSON)
+    """Values of what varies, by name."""

@@ -11,7 +11,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, create_engine, delete, event, func, or_, select, update
 from sqlalchemy.orm import Session, sessionmaker
 
-from hopcast.service.schema import Base, Run, State, Token, Upload, User
+from hopcast.service.schema import Base, Run, State, StudyCell, Token, Upload, User
+from hopcast.service.study_store import StudyTables
 
 _BUSY_MS = 30_000
 """Time for which a writer waits for another one [ms]."""
@@ -26,7 +27,7 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-class Store:
+class Store(StudyTables):
     """Answers and changes of the database; each method is one transaction."""
 
     def __init__(self, address: str) -> None:
@@ -176,8 +177,9 @@ class Store:
     def runs(
         self, owner: User, search: str = "", state: str | None = None, limit: int = 50, offset: int = 0
     ) -> tuple[Sequence[Run], int]:
-        """Runs of a user, the latest first, and how many there are in all."""
+        """Runs of a user, the latest first, and how many there are in all; cells of studies are left out."""
         where: list[ColumnElement[bool]] = [Run.owner_id == owner.id]
+        where.append(Run.id.not_in(select(StudyCell.run_id)))
         if state is not None:
             where.append(Run.state == state)
         for word in search.lower().split()[:8]:

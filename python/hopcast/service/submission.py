@@ -23,6 +23,22 @@ def admitted(
     service: Service, user: User, request: Mapping[str, Any], uploads: Mapping[str, str]
 ) -> tuple[Admitted, dict[str, Path]]:
     """Checks a request, with ids of uploads by their names in it; gives the files, too. Raises `Refused`."""
+    files = files_of(service, user, uploads)
+    admission_of = admission.admit(request, files, service.settings.limits)
+    check_here(admission_of)
+    return admission_of, files
+
+
+def check_here(admission_of: Admitted) -> None:
+    """Refuses traces where no wall of the kernel stands around what reads them."""
+    kinds = {admission_of.request.workload["kind"]}
+    kinds |= {job["workload"]["kind"] for job in admission_of.request.workload.get("jobs", ())}
+    if "trace" in kinds and not confinement.landlock_version():
+        raise Refused("workload", "workload: traces are not taken here, because this kernel has no Landlock")
+
+
+def files_of(service: Service, user: User, uploads: Mapping[str, str]) -> dict[str, Path]:
+    """Files of uploads, whose ids are given by name. Raises `Refused` for what has not come."""
     files: dict[str, Path] = {}
     for name, upload_id in uploads.items():
         upload = service.store.upload(user, upload_id)
@@ -34,25 +50,35 @@ def admitted(
                 "files", f"{name}: {upload.received_B:,} of {upload.size_B:,} bytes have come so far"
             )
         files[admission.check_name(name)] = service.settings.upload_file(upload.id)
-    admission_of = admission.admit(request, files, service.settings.limits)
-    kinds = {admission_of.request.workload["kind"]}
-    kinds |= {job["workload"]["kind"] for job in admission_of.request.workload.get("jobs", ())}
-    if "trace" in kinds and not confinement.landlock_version():
-        raise Refused("workload", "workload: traces are not taken here, because this kernel has no Landlock")
-    return admission_of, files
+    return files
 
 
 def submit(
     service: Service, user: User, admission_of: Admitted, files: dict[str, Path], name: str, notes: str
 ) -> Run:
     """Puts a run into the queue. Raises `TooMany`."""
+    check_waiting(service, user, 1)
+    run = laid_out(service, user, admission_of, files, name, notes)
+    service.store.add_run(run)
+    service.pool.wake()
+    return run
+
+
+def check_waiting(service: Service, user: User, more: int) -> None:
+    """Raises `TooMany` if a user would have too many runs that wait or go on."""
     most = service.settings.limits.waiting
-    if service.store.unfinished(user) >= most:
-        raise TooMany(f"you have {most} runs that wait or go on; wait for some to end")
+    if service.store.unfinished(user) + more > most:
+        raise TooMany(f"you may have {most} runs that wait or go on; wait for some to end")
+
+
+def laid_out(
+    service: Service, user: User, admission_of: Admitted, files: dict[str, Path], name: str, notes: str
+) -> Run:
+    """A run that is not in the queue yet, with its files in its folder."""
     run_id = secret()
     request = admission_of.request
     pool.lay_out(pool.inputs_of(service.settings, run_id), admission_of, files)
-    run = Run(
+    return Run(
         id=run_id,
         owner_id=user.id,
         request=request.fields(),
@@ -62,9 +88,6 @@ def submit(
         name=name,
         notes=notes,
     )
-    service.store.add_run(run)
-    service.pool.wake()
-    return run
 
 
 def _title(workload: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,14 +63,26 @@ class Page:
     """The study file."""
 
 
-def write(study: Study, rows: Sequence[dict[str, Any]], folder: Path) -> Path:
-    """Writes the page into `folder`."""
+def write(
+    study: Study, rows: Sequence[dict[str, Any]], folder: Path, links: Mapping[int, str] | None = None
+) -> Path:
+    """Writes the page into `folder`.
+
+    links: addresses of the reports of cells by number; those in `folder` if none are given.
+    """
+    links = _reports(rows, folder) if links is None else links
     file = folder / FILE
-    file.write_text(html.study_page(_page(study, rows, folder)), encoding="utf-8")
+    file.write_text(html.study_page(_page(study, rows, links)), encoding="utf-8")
     return file
 
 
-def _page(study: Study, rows: Sequence[dict[str, Any]], folder: Path) -> Page:
+def _reports(rows: Sequence[dict[str, Any]], folder: Path) -> dict[int, str]:
+    """Reports that were kept beside the page."""
+    places = {row["cell"]: Path("reports") / f"{row['cell']:06}" / "report.html" for row in rows}
+    return {number: place.as_posix() for number, place in places.items() if (folder / place).is_file()}
+
+
+def _page(study: Study, rows: Sequence[dict[str, Any]], links: Mapping[int, str]) -> Page:
     names = factor_names(study)
     done = [row for row in rows if row["state"] == DONE]
     best = min(done, key=lambda row: row["makespan_s"], default=None)
@@ -98,16 +110,18 @@ def _page(study: Study, rows: Sequence[dict[str, Any]], folder: Path) -> Page:
         pictures=drawn,
         interactions=together,
         analyses=[(response, *_analysis(study, rows, names, response)) for response in responses],
-        ranking=_ranked(study, done, names, folder),
+        ranking=_ranked(study, done, names, links),
         columns=columns,
-        cells=[_cell(row, columns, folder) for row in rows[:ROWS_MOST]],
+        cells=[_cell(row, columns, links) for row in rows[:ROWS_MOST]],
         left_out=max(0, len(rows) - ROWS_MOST),
         failures=[f"cell {row['cell']}: {row['why']}" for row in rows if row["state"] != DONE][:100],
         text=study.text,
     )
 
 
-def _ranked(study: Study, done: Sequence[dict[str, Any]], names: Sequence[str], folder: Path) -> Ranked:
+def _ranked(
+    study: Study, done: Sequence[dict[str, Any]], names: Sequence[str], links: Mapping[int, str]
+) -> Ranked:
     """Configurations by their mean over repetitions; each is a set of levels of all other factors."""
     from hopcast.statistics.rankings import ranked
 
@@ -133,16 +147,11 @@ def _ranked(study: Study, done: Sequence[dict[str, Any]], names: Sequence[str], 
                 "mean": pictures.value_text(place.mean.value, response),
                 "interval": "—" if math.isnan(place.mean.low) else f"{low} to {high}",
                 "tied": place.tied,
-                "cells": [(row["cell"], _report(row, folder)) for row in cells[place.name]][:CELLS_MOST],
+                "cells": [(row["cell"], links.get(row["cell"])) for row in cells[place.name]][:CELLS_MOST],
             }
         )
     tied = sum(place.tied for place in places)
     return Ranked(response, varied, lines, tied, max(0, len(places) - RANKED_MOST))
-
-
-def _report(row: dict[str, Any], folder: Path) -> str | None:
-    report = Path("reports") / f"{row['cell']:06}" / "report.html"
-    return report.as_posix() if (folder / report).is_file() else None
 
 
 def _analysis(
@@ -175,10 +184,10 @@ def _sentence(rows: Sequence[dict[str, Any]], best: dict[str, Any] | None, names
     return f"{text}. The fastest has {', '.join(f'{name} = {best[name]}' for name in names)}."
 
 
-def _cell(row: dict[str, Any], columns: Sequence[str], folder: Path) -> dict[str, Any]:
+def _cell(row: dict[str, Any], columns: Sequence[str], links: Mapping[int, str]) -> dict[str, Any]:
     return {
         "number": row["cell"],
-        "report": _report(row, folder),
+        "report": links.get(row["cell"]),
         "texts": [(_text(row[name], name), row[name]) for name in columns],
         "state": row["state"],
     }

@@ -58,6 +58,7 @@ function list(upload) {
   document.getElementById("uploads").append(entry);
   document.getElementById("uploaded").append(Object.assign(document.createElement("option"), { value: upload.name }));
   const trace = document.getElementById("trace");
+  if (!trace) return;
   if (!trace.value && !upload.name.endsWith(".toml")) trace.value = upload.name;
   const platform = document.getElementById("platform");
   if (upload.name.endsWith(".toml")) platform.value = upload.name;
@@ -76,6 +77,12 @@ document.addEventListener("change", async (event) => {
       break;
     }
   }
+});
+
+// A text file of this machine becomes the text of a field.
+document.addEventListener("change", async (event) => {
+  const name = event.target.getAttribute("data-read-into");
+  if (name && event.target.files.length) document.getElementById(name).value = await event.target.files[0].text();
 });
 
 document.addEventListener("submit", (event) => {

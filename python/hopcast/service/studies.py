@@ -1,0 +1,213 @@
+"""Studies: their cells are runs in the queue; table and page are made of what the runs have left."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import threading
+import zipfile
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hopcast.service import admission, archive, process, study_process, submission
+from hopcast.service.admission import Refused
+from hopcast.service.schema import Run, State, Study, StudyCell, User
+from hopcast.service.state import Service
+from hopcast.service.store import secret
+from hopcast.service.study_store import Cell
+
+_PLAN_S, _PAGE_S = 20, 60
+"""Times that the list of cells, and the page, may take [s]."""
+
+DELETED = "deleted"
+"""State of a cell whose run is not there any more."""
+
+_writing = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A study at one time."""
+
+    cells: list[Cell]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of cells by state."""
+        return dict(Counter(state_of(run) for _, run in self.cells))
+
+    @property
+    def over(self) -> int:
+        """Number of cells of which nothing more happens."""
+        return sum(run is None or run.is_over for _, run in self.cells)
+
+    @property
+    def is_over(self) -> bool:
+        """True if nothing more happens to any cell."""
+        return self.over == len(self.cells)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of what varies."""
+        return list(dict.fromkeys(name for cell, _ in self.cells for name in cell.settings))
+
+
+def state_of(run: Run | None) -> str:
+    """State of a cell in a word."""
+    return DELETED if run is None else run.state
+
+
+def plan(service: Service, user: User, text: str, uploads: Mapping[str, str]) -> tuple[dict[str, Any], list]:
+    """Name and cells of a study file, and each cell's request, checked. Raises `Refused`."""
+    files = submission.files_of(service, user, uploads)
+    asked = {"text": text, "name": ""}
+    try:
+        planned = service.pool.task("cells", asked, files, _PLAN_S)
+    except Refused as error:
+        raise Refused("study", str(error)) from error
+    admitted = []
+    for number, cell in enumerate(planned["cells"]):
+        try:
+            one = admission.admit(cell["request"], files, service.settings.limits)
+            submission.check_here(one)
+        except Refused as error:
+            words = ", ".join(f"{name}={value}" for name, value in cell["settings"].items())
+            raise Refused("study", f"{study_process.FILE}: cell {number} ({words}): {error}") from error
+        admitted.append((cell["settings"], one, files))
+    return planned, admitted
+
+
+def submit(service: Service, user: User, text: str, uploads: Mapping[str, str], name: str) -> Study:
+    """Puts all cells of a study into the queue. Raises `Refused` and `TooMany`."""
+    planned, admitted = plan(service, user, text, uploads)
+    submission.check_waiting(service, user, len(admitted))
+    study = Study(id=secret(), owner_id=user.id, name=(name or planned["name"])[:200], text=text)
+    runs, cells = [], []
+    for number, (settings, one, files) in enumerate(admitted):
+        title = f"{study.name}, cell {number}"[:200]
+        run = submission.laid_out(service, user, one, files, title, "")
+        runs.append(run)
+        cells.append(StudyCell(study_id=study.id, number=number, run_id=run.id, settings=settings))
+    service.store.add_study(study, cells, runs)
+    service.pool.wake()
+    return study
+
+
+def standing(service: Service, study: Study) -> Standing:
+    """The study as it stands."""
+    return Standing(service.store.cells(study.id))
+
+
+def stop(service: Service, study: Study) -> None:
+    """Ends the cells that wait, and asks those that go on for partial results."""
+    for _, run in service.store.cells(study.id):
+        if run is not None and not run.is_over:
+            submission.stop(service, run)
+
+
+def delete(service: Service, study: Study) -> None:
+    """Deletes a study with the runs of its cells."""
+    for _, run in service.store.cells(study.id):
+        if run is not None:
+            submission.delete(service, run)
+    service.store.delete_study(study.id)
+    shutil.rmtree(_folder(service, study), ignore_errors=True)
+
+
+def page(service: Service, study: Study) -> Path:
+    """File of the page about the cells that are over; it is made anew where more are."""
+    return _written(service, study, "page", {}) / "study.html"
+
+
+def table(service: Service, study: Study) -> Path:
+    """File of the table of all cells."""
+    return _written(service, study, "page", {}) / "results.parquet"
+
+
+def write_archive(service: Service, study: Study) -> Path:
+    """Writes study file, table, page and reports of cells into a temporary ZIP, which the caller removes."""
+    found = [(cell, run) for cell, run in service.store.cells(study.id) if run is not None]
+    reports = {cell.number: service.settings.run_folder(run.id) / process.REPORT for cell, run in found}
+    reports = {number: report for number, report in reports.items() if (report / "report.html").is_file()}
+    links = {number: f"{_place(number)}/report.html" for number in reports}
+    made = _written(service, study, "archive", links)
+    folder = service.settings.data / "archives"
+    folder.mkdir(exist_ok=True)
+    root = f"hopcast-study-{study.id}"
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".zip", delete=False) as file:
+        try:
+            with zipfile.ZipFile(file, "w") as packed:
+                packed.writestr(f"{root}/{study_process.FILE}", study.text, zipfile.ZIP_DEFLATED)
+                for name in study_process.PRODUCED:
+                    packed.write(made / name, f"{root}/{name}", zipfile.ZIP_DEFLATED)
+                for number, report in reports.items():
+                    archive.pack(packed, report, f"{root}/{_place(number)}")
+                for name, path in _inputs(service, [run for _, run in found]).items():
+                    packed.write(path, f"{root}/{name}", zipfile.ZIP_DEFLATED)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+    return Path(file.name)
+
+
+def _place(number: int) -> str:
+    return f"reports/{number:06}"
+
+
+def _folder(service: Service, study: Study) -> Path:
+    return service.settings.data / "studies" / study.id
+
+
+def _inputs(service: Service, runs: list[Run]) -> dict[str, Path]:
+    """Uploaded files that the cells read, by name."""
+    files: dict[str, Path] = {}
+    for run in runs:
+        for name in run.inputs:
+            path = service.settings.run_folder(run.id) / "inputs" / name
+            if path.is_file():
+                files.setdefault(name, path)
+    return files
+
+
+def _written(service: Service, study: Study, kind: str, links: Mapping[int, str]) -> Path:
+    """Folder of table and page, which are made anew where more cells are over."""
+    found = service.store.cells(study.id)
+    stamp = json.dumps([[state_of(run) for _, run in found], sorted(links)])
+    folder = _folder(service, study) / kind
+    with _writing:
+        noted = folder / "stamp.json"
+        if noted.is_file() and noted.read_text(encoding="utf-8") == stamp:
+            return folder
+        folder.mkdir(parents=True, exist_ok=True)
+        fields = {
+            "text": study.text,
+            "name": study.name,
+            "cells": [_fields(cell, run) for cell, run in found],
+            "links": dict(links),
+        }
+        inputs = _inputs(service, [run for _, run in found if run is not None])
+        kept = (study_process.PRODUCED, folder)
+        service.pool.task("study", fields, inputs, _PAGE_S, kept)
+        noted.write_text(stamp, encoding="utf-8")
+    return folder
+
+
+def _fields(cell: StudyCell, run: Run | None) -> dict[str, Any]:
+    """A cell for the process that writes table and page."""
+    fields = {
+        "number": cell.number,
+        "settings": cell.settings,
+        "request": run.request if run else cell.number,
+    }
+    if run is None:
+        return fields | {"state": "failed", "why": "its run was deleted"}
+    if not run.is_over:
+        return fields | {"state": None}
+    failure = (run.outcome or {}).get("failure")
+    if run.state == State.FINISHED.value and run.outcome and not failure:
+        return fields | {"state": "done", "values": run.outcome["values"]}
+    return fields | {"state": "failed", "why": run.error or failure or f"the run was {run.state}"}

@@ -1,0 +1,85 @@
+"""Studies in the HTTP interface: submit, list, watch, stop, share, fetch and delete them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, BackgroundTasks, HTTPException, Query, Response
+from fastapi.responses import FileResponse
+
+from hopcast.service import studies
+from hopcast.service.access import OwnStudy, ReadableStudy, Services, Signed
+from hopcast.service.answers import StudyChanges, StudyEntry, StudyList, StudyState, StudySubmission
+from hopcast.service.api import ERRORS, PREFIX
+from hopcast.service.schema import Study
+from hopcast.service.state import Service
+
+router = APIRouter(prefix=f"{PREFIX}/studies", responses=ERRORS, tags=["studies"])
+
+
+@router.post("", status_code=201)
+def submit(body: StudySubmission, user: Signed, service: Services) -> StudyState:
+    """Puts all cells of a study into the queue."""
+    return _state(service, studies.submit(service, user, body.study, body.files, body.name))
+
+
+@router.get("")
+def listing(
+    user: Signed,
+    service: Services,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> StudyList:
+    """Lists the user's studies, the latest first."""
+    found, count = service.store.studies(user, limit, offset)
+    names = tuple(StudyEntry.model_fields)
+    entries = [StudyEntry(**{name: getattr(study, name) for name in names}) for study in found]
+    return StudyList(studies=entries, count=count)
+
+
+@router.get("/{study_id}")
+def state(study: ReadableStudy, service: Services) -> StudyState:
+    """Says how a study and each of its cells stand."""
+    return _state(service, study)
+
+
+@router.patch("/{study_id}")
+def change(body: StudyChanges, study: OwnStudy, service: Services) -> StudyState:
+    """Changes who may read."""
+    service.store.share_study(study.id, body.shared)
+    study.shared = body.shared
+    return _state(service, study)
+
+
+@router.post("/{study_id}/stop", status_code=202)
+def stop(study: OwnStudy, service: Services) -> StudyState:
+    """Stops the cells that wait or go on."""
+    studies.stop(service, study)
+    return _state(service, study)
+
+
+@router.delete("/{study_id}", status_code=204, response_class=Response)
+def delete(study: OwnStudy, service: Services) -> None:
+    """Deletes a study with the runs of its cells."""
+    studies.delete(service, study)
+
+
+@router.get("/{study_id}/table", response_class=FileResponse)
+def table(study: ReadableStudy, service: Services) -> Response:
+    """Gives the table of all cells, those that go on without a result, as Parquet."""
+    return FileResponse(studies.table(service, study), media_type="application/vnd.apache.parquet")
+
+
+@router.get("/{study_id}/archive", response_class=FileResponse)
+def fetch(study: ReadableStudy, service: Services, after: BackgroundTasks) -> Response:
+    """Gives study file, table, page and the reports of the cells as a ZIP archive."""
+    if not studies.standing(service, study).is_over:
+        raise HTTPException(409, "the study goes on")
+    file = studies.write_archive(service, study)
+    after.add_task(file.unlink)
+    name = f"hopcast-study-{study.id}.zip"
+    return FileResponse(file, media_type="application/zip", filename=name, background=after)
+
+
+def _state(service: Service, study: Study) -> StudyState:
+    return StudyState.of(study, studies.standing(service, study))

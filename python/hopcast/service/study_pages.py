@@ -1,0 +1,166 @@
+"""Pages of studies: list, form, and a study with its cells."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+
+from hopcast.service import access, live, studies
+from hopcast.service.access import OwnStudy, ReadableStudy, Services, Signed, Visitor
+from hopcast.service.admission import Refused
+from hopcast.service.pages import html_page, render, sent_form
+from hopcast.service.schema import Study, User
+from hopcast.service.state import Service
+from hopcast.service.submission import TooMany
+
+_PAGE = 50
+_EVERY_S = 1.0
+_EXAMPLE = """platform = "fat-tree"
+workload = "halo3d --iterations 2"
+
+[options]
+ranks = 64
+ppn = 1
+
+[factors]
+"--bytes" = ["4 KiB", "64 KiB", "1 MiB"]
+model = ["flow", "max-rate"]
+"""
+
+router = APIRouter(prefix="/studies", include_in_schema=False, default_response_class=HTMLResponse)
+
+
+@router.get("")
+def listing(user: Signed, service: Services, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -> Response:
+    """The user's studies."""
+    found, count = service.store.studies(user, _PAGE, (page - 1) * _PAGE)
+    standings = [(study, studies.standing(service, study)) for study in found]
+    pages = max(1, -(-count // _PAGE))
+    return html_page("studies.html", user, studies=standings, count=count, page=page, pages=pages)
+
+
+@router.get("/new")
+def new(user: Signed) -> Response:
+    """A form with an example."""
+    return _form(user, _EXAMPLE, "")
+
+
+@router.post("/new/check")
+async def check(request: Request, user: Signed, service: Services) -> Response:
+    """The form once more, with its cells, or with its error."""
+    return await _submitted(request, user, service, queue=False)
+
+
+@router.post("")
+async def submit(request: Request, user: Signed, service: Services) -> Response:
+    """Queues the cells of a form's study, and goes on to its page."""
+    return await _submitted(request, user, service, queue=True)
+
+
+async def _submitted(request: Request, user: User, service: Service, queue: bool) -> Response:
+    values, uploads = await sent_form(request)
+    alone = "hx-request" in request.headers
+    return await run_in_threadpool(_answer, service, user, values, uploads, queue, alone)
+
+
+def _answer(
+    service: Service, user: User, values: dict[str, str], uploads: dict[str, str], queue: bool, alone: bool
+) -> Response:
+    text, name = values.get("study", ""), values.get("name", "")[:200]
+    shown: dict[str, Any] = {"uploads": uploads, "alone": alone}
+    try:
+        if not queue:
+            planned, _ = studies.plan(service, user, text, uploads)
+            return _form(user, text, name, planned=planned["cells"], **shown)
+        study = studies.submit(service, user, text, uploads, name)
+    except (Refused, TooMany) as error:
+        status = 200 if alone else 422 if isinstance(error, Refused) else 429
+        return _form(user, text, name, error=str(error), status=status, **shown)
+    return RedirectResponse(f"/studies/{study.id}", 303)
+
+
+def _form(
+    user: User,
+    text: str,
+    name: str,
+    error: str | None = None,
+    planned: list[dict[str, Any]] | None = None,
+    uploads: dict[str, str] | None = None,
+    alone: bool = False,
+    status: int = 200,
+) -> Response:
+    template = "study_form.html" if alone else "new_study.html"
+    values = {"text": text, "name": name, "error": error, "planned": planned, "uploads": uploads or {}}
+    return html_page(template, user, status, **values)
+
+
+@router.get("/{study_id}")
+def study_page(study: ReadableStudy, user: Visitor, service: Services) -> Response:
+    """A study: how its cells stand, and its page."""
+    standing = studies.standing(service, study)
+    is_own = user is not None and study.owner_id == user.id
+    return html_page(
+        "study_page.html", user, study=study, standing=standing, is_own=is_own, live=_live(service, study)
+    )
+
+
+def _live(service: Service, study: Study) -> dict[str, str]:
+    standing = studies.standing(service, study)
+    return {"cells": render("study_cells.html", standing=standing)}
+
+
+@router.get("/{study_id}/events")
+def events(study: ReadableStudy, service: Services) -> Response:
+    """Cells as server-sent events."""
+    headers = {"X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(service, study), media_type="text/event-stream", headers=headers)
+
+
+async def _events(service: Service, study: Study) -> AsyncIterator[str]:
+    before: dict[str, str] = {}
+    quiet = 0
+    while True:
+        is_over = (await run_in_threadpool(studies.standing, service, study)).is_over
+        for text in live.changed(await run_in_threadpool(_live, service, study), before):
+            yield text
+        if is_over:
+            yield live.event("over", "over")
+            return
+        quiet += 1
+        if quiet % live.QUIET == 0:
+            yield ": still here\n\n"
+        await asyncio.sleep(_EVERY_S)
+
+
+@router.get("/{study_id}/report")
+def report(study: ReadableStudy, service: Services) -> Response:
+    """The page about the cells that are over, which may load nothing and has no cookie."""
+    headers = {"Content-Security-Policy": access.SafeHeaders.REPORT_POLICY}
+    return FileResponse(studies.page(service, study), media_type="text/html", headers=headers)
+
+
+@router.post("/{study_id}/stop")
+def stop(study: OwnStudy, service: Services) -> Response:
+    """Stops the cells that wait or go on."""
+    studies.stop(service, study)
+    return RedirectResponse(f"/studies/{study.id}", 303)
+
+
+@router.post("/{study_id}/share")
+async def share(request: Request, study: OwnStudy, service: Services) -> Response:
+    """Changes who may read."""
+    values, _ = await sent_form(request)
+    await run_in_threadpool(service.store.share_study, study.id, bool(values.get("shared")))
+    return RedirectResponse(f"/studies/{study.id}", 303)
+
+
+@router.post("/{study_id}/delete")
+def delete(study: OwnStudy, service: Services) -> Response:
+    """Deletes a study with the runs of its cells."""
+    studies.delete(service, study)
+    return RedirectResponse("/studies", 303)

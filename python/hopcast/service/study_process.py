@@ -1,0 +1,77 @@
+"""Work on a study file in a confined process: its cells are listed, its table and page written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hopcast.errors import InputError
+from hopcast.experiment.pieces import DONE, FAILED, Piece, Result
+from hopcast.study import cells, page, table
+from hopcast.study.file import Study, read
+
+MOST_CELLS = 500
+"""Cells that a study may have here."""
+
+FILE = "study.toml"
+PRODUCED = (table.TABLE, page.FILE)
+"""Files that `written` leaves."""
+
+_NOT_SENT = ("directory", "made_by", "out", "version")
+
+
+def planned(fields: dict[str, Any], inputs: Path) -> dict[str, Any]:
+    """Settings and requests of all cells of the study in `fields`."""
+    study = _study(fields, inputs)
+    if study.files:
+        raise InputError(f"{FILE}: [files] fills files for programs, which are not run here")
+    found = []
+    for number, settings in enumerate(study.settings()):
+        if number == MOST_CELLS:
+            raise InputError(f"{FILE}: has more than {MOST_CELLS} cells, the most of a study here")
+        try:
+            request = cells.request_of(study, settings).fields()
+        except InputError as error:
+            raise InputError(f"{FILE}: cell {number} ({_words(settings)}): {error}") from error
+        sent = {key: value for key, value in request.items() if key not in _NOT_SENT}
+        found.append({"settings": settings, "request": sent})
+    if not found:
+        raise InputError(f"{FILE}: its conditions exclude every cell")
+    return {"cells": found, "name": study.name}
+
+
+def written(fields: dict[str, Any], inputs: Path, folder: Path) -> dict[str, Any]:
+    """Writes table and page of the cells in `fields` into `folder`."""
+    study = _study(fields, inputs)
+    pieces, results = [], {}
+    for cell in fields["cells"]:
+        piece = Piece(cell["number"], cell["settings"], {"request": cell["request"]})
+        pieces.append(piece)
+        if cell["state"] is not None:
+            results[piece.key] = _result(study, cell)
+    rows = table.write(study, pieces, results, folder)
+    links = {int(number): address for number, address in fields["links"].items()}
+    page.write(study, rows, folder, links)
+    return {"cells": len(rows)}
+
+
+def _study(fields: dict[str, Any], inputs: Path) -> Study:
+    return read(fields["text"], FILE, inputs, fields["name"] or "study")
+
+
+def _result(study: Study, cell: dict[str, Any]) -> Result:
+    """Result of a cell whose run is over, with the responses of the study."""
+    if cell["state"] != DONE:
+        return Result(FAILED, cell["why"])
+    values = dict(cell["values"])
+    names = {**cell["settings"], **values}
+    try:
+        for name, formula in study.responses.items():
+            names[name] = values[name] = formula(names)
+    except InputError as error:
+        return Result(FAILED, str(error).partition("\n")[0])
+    return Result(DONE, "", values)
+
+
+def _words(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
