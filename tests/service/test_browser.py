@@ -150,6 +150,30 @@ def test_a_platform_is_written(page: Any, shared_server: Server) -> None:
     page.locator("iframe.report").wait_for(timeout=60_000)
 
 
+def test_several_jobs_are_submitted(page: Any, shared_server: Server) -> None:
+    page.goto(f"{shared_server.address}/new")
+    page.get_by_label("Several jobs").check()
+    page.get_by_label("Workload of job 1").fill("halo3d")
+    page.get_by_label("Ranks of job 1", exact=True).fill("8")
+    page.get_by_role("button", name="Add a job").click()
+    page.get_by_label("Workload of job 3").fill("ring --bytes 1KiB")
+    page.get_by_label("Ranks of job 3", exact=True).fill("wrong")
+    page.get_by_role("button", name="Check and estimate").click()
+    page.get_by_role("alert").filter(has_text="job 3: ranks is a whole number").wait_for()
+    check(page)
+    page.get_by_label("Ranks of job 3", exact=True).fill("4")
+    picture(page, "jobs")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_url("**/runs/*")
+    page.get_by_role("heading", name="halo3d + ring").wait_for()
+    report = page.frame_locator("iframe.report")
+    report.get_by_role("heading", name="Jobs").wait_for(timeout=60_000)
+    page.set_viewport_size(PHONE)
+    page.goto(f"{shared_server.address}/new")
+    page.get_by_label("Several jobs").check()
+    check(page)
+
+
 def test_by_keyboard_alone(page: Any, shared_server: Server) -> None:
     def go_to(name: str) -> None:
         """Presses Tab until what is focused has this text or label."""

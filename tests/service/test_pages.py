@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+from pathlib import Path
 
 import pytest
 from conftest import LONG, User, request
 from fastapi.testclient import TestClient
 
+import hopcast
 from hopcast import core, options
 from hopcast.service import form, live
 
@@ -87,6 +89,62 @@ def test_the_form_says_what_a_run_takes_and_queues_it(browser: TestClient, alice
     assert form.request_of(form.values_of(asked)) == {key: asked[key] for key in asked if key != "version"}
     page = browser.get(f"/runs/{run}").text
     assert f'src="/runs/{run}/report"' in page and "hopcast run fat-tree -n 16" in page
+
+
+JOBS = {
+    "platform": "fat-tree",
+    "workload": "jobs",
+    "option.ppn": "1",
+    "option.ranks": "64",
+    "job.0.name": "stencil",
+    "job.0.run": "halo3d --bytes 2KiB",
+    "job.0.ranks": "8",
+    "job.0.hosts": "0-14:2",
+    "job.1.run": "ring",
+    "job.1.ranks": "4",
+    "job.1.start": "0.2 ms",
+    "job.1.placement": "random",
+}
+
+
+def test_several_jobs_are_those_of_a_file(browser: TestClient, alice: User, tmp_path: Path) -> None:
+    answer = browser.post("/runs", data=JOBS)
+    assert answer.status_code == 303, answer.text
+    state = alice.over(answer.headers["location"].rpartition("/")[2])
+    assert state["state"] == "finished" and state["workload"] == "stencil + ring"
+    text = '[[job]]\nname = "stencil"\nrun = "halo3d --bytes 2KiB"\nranks = 8\nhosts = "0-14:2"\n'
+    text += '[[job]]\nrun = "ring"\nranks = 4\nstart = "0.2 ms"\nplacement = "random"\n'
+    (tmp_path / "jobs.toml").write_text(text)
+    here = hopcast.run("fat-tree", tmp_path / "jobs.toml", ppn=1)
+    assert state["outcome"]["outcome_hash"] == here.summary["outcome_hash"]
+    page = html.unescape(browser.get(f"/new?like={state['id']}").text)
+    assert 'value="halo3d --bytes 2KiB"' in page and 'value="0-14:2"' in page and 'value="ring"' in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"job.0.run": "", "job.1.run": ""}, "no job says what it runs"),
+        ({"job.0.run": "halo3d --bytes"}, "job 1: halo3d: --bytes needs a value"),
+        ({"job.0.run": 'halo3d "'}, "job 1: No closing quotation"),
+        ({"job.1.ranks": "many"}, "job 2: ranks is a whole number, not 'many'"),
+        ({"job.0.name": "a,b"}, "job 1: name is a text without commas"),
+        ({"job.1.run": "nothing"}, "nothing"),
+        ({"job.1.run": "/etc/passwd"}, "/etc/passwd"),
+        ({"job.0.placement": "/etc/passwd"}, "unknown placement"),
+        ({"job.0.start": "soon"}, "soon"),
+    ],
+)
+def test_errors_of_jobs_name_the_job(browser: TestClient, changes: dict, words: str) -> None:
+    page = html.unescape(browser.post("/new/check", data=JOBS | changes).text)
+    assert words in page.partition('role="alert">')[2].partition("</")[0] and "root:" not in page
+
+
+def test_a_job_is_added_to_the_form(browser: TestClient) -> None:
+    for alone in ({}, {"HX-Request": "true"}):
+        page = browser.post("/new/job", data=JOBS, headers=alone).text
+        assert 'name="job.2.run"' in page and 'name="job.3.run"' not in page
+        assert 'value="halo3d --bytes 2KiB"' in page and ("<html" in page) != bool(alone)
 
 
 def test_nothing_of_a_user_is_markup(browser: TestClient, alice: User) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hopcast import core, options
+from hopcast.service import job_form
 
 LIVE_ROWS = 20_000
 """Rows of messages and matrices that the form proposes, for the pictures of a run that goes on."""
@@ -14,6 +15,8 @@ LIVE_ROWS = 20_000
 _MAIN = ("ranks", "model", "placement", "ppn", "seed", "stop_at")
 _KEPT = ("messages", "matrix_periods", "statistics", "records")
 _ELSEWHERE = ("set", "out", "profile_simulator")
+_OF_EACH_JOB = ("ranks",)
+"""Options that each of several jobs has for itself, and not the run."""
 _PROPOSED = {"ranks": "64", "messages": str(LIVE_ROWS), "matrix_periods": str(LIVE_ROWS)}
 _PLATFORM, _PATTERN = "fat-tree", "halo3d"
 
@@ -112,13 +115,18 @@ def proposed() -> dict[str, str]:
     return first | {f"option.{name}": value for name, value in _PROPOSED.items()}
 
 
-def request_of(values: Mapping[str, str]) -> dict[str, Any]:
-    """The request that a form asks for; wrong values stay as they are, for the check of requests."""
+def request_of(values: Mapping[str, str], uploads: Container[str] = ()) -> dict[str, Any]:
+    """The request that a form asks for; wrong values stay as they are, for the check of requests.
+
+    uploads: names of uploaded files, which jobs may replay. Raises `Refused` for jobs that make no sense.
+    """
     request: dict[str, Any] = {}
     text = values.get("platform_text", "")
     request["platform"] = {"toml": text} if text.strip() else values.get("platform", "").strip()
     if values.get("workload") == "trace":
         request["workload"] = {"kind": "trace", "path": values.get("trace", "")}
+    elif values.get("workload") == "jobs":
+        request["workload"] = job_form.workload(values, uploads)
     else:
         name = values.get("pattern", "")
         written = {field.name.partition(".")[2]: field.value.strip() for field in parameters(name, values)}
@@ -126,7 +134,8 @@ def request_of(values: Mapping[str, str]) -> dict[str, Any]:
         request["workload"] = {"kind": "pattern", "name": name, "arguments": arguments}
     for option in options.table().values():
         value = values.get(f"option.{option.name}", "").strip()
-        if value and option.name not in _ELSEWHERE:
+        is_of_jobs = option.name in _OF_EACH_JOB and values.get("workload") == "jobs"
+        if value and option.name not in _ELSEWHERE and not is_of_jobs:
             request[option.name] = _value(option.takes["kind"], value)
     overrides = _overrides(values.get("set", ""))
     return request | ({"set": overrides} if overrides else {})
@@ -157,6 +166,8 @@ def values_of(request: Mapping[str, Any]) -> dict[str, str]:
     values["platform"] = str(request["platform"])
     if workload["kind"] == "trace":
         values["trace"] = workload["path"]
+    elif workload["kind"] == "jobs":
+        values |= job_form.values_of(workload["jobs"])
     elif workload["kind"] == "pattern":
         values["pattern"] = workload["name"]
         for name, value in (workload.get("arguments") or {}).items():

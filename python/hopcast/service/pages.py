@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from hopcast import __version__ as VERSION, core
 from hopcast.report import units
 from hopcast.request import RunRequest
-from hopcast.service import access, admission, editor, form, live, process, submission
+from hopcast.service import access, admission, editor, form, job_form, live, process, submission
 from hopcast.service.access import Own, Readable, Services, Signed, Visitor
 from hopcast.service.admission import Refused
 from hopcast.service.schema import Run, State, User
@@ -89,6 +89,14 @@ def platform(
     return HTMLResponse(render("platform.html", picture=picture, error=error))
 
 
+@router.post("/new/job")
+async def another_job(request: Request, user: Signed) -> Response:
+    """The form once more, with one job more."""
+    values, uploads = await sent_form(request)
+    alone = "hx-request" in request.headers
+    return await run_in_threadpool(_form, user, job_form.more(values), None, None, uploads, alone)
+
+
 @router.get("/new/keys")
 def keys(user: Signed) -> Response:
     """Sections and keys of platform files, for the editor."""
@@ -128,7 +136,7 @@ def _answer_form(
 ) -> Response:
     shown: dict[str, Any] = {"uploads": uploads, "alone": alone}
     try:
-        admission_of, files = submission.admitted(service, user, form.request_of(values), uploads)
+        admission_of, files = submission.admitted(service, user, form.request_of(values, uploads), uploads)
         if not queue:
             return _form(user, values, estimate=service.pool.estimate(admission_of, files), **shown)
         name, notes = values.get("name", "")[:200], values.get("notes", "")[:20_000]
@@ -159,6 +167,8 @@ def _form(
         user,
         status,
         values=values,
+        jobs=job_form.rows(values),
+        job_fields=job_form.FIELDS,
         groups=shown,
         parameters=own,
         platforms=core.registry("platforms")["entries"],
