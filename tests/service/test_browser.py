@@ -162,7 +162,6 @@ def test_several_jobs_are_submitted(page: Any, shared_server: Server) -> None:
     page.get_by_role("alert").filter(has_text="job 3: ranks is a whole number").wait_for()
     check(page)
     page.get_by_label("Ranks of job 3", exact=True).fill("4")
-    picture(page, "jobs")
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_url("**/runs/*")
     page.get_by_role("heading", name="halo3d + ring").wait_for()
