@@ -227,8 +227,9 @@ class Pool:
                 for name, path in files.items():
                     os.link(path, inputs / name)
                 ended = self._ended(attempt, self._begin(attempt, inputs, fields, (), limit_s, mode), limit_s)
-                for name in kept[0] if kept and "error" not in ended else ():
-                    os.replace(attempt / name, kept[1] / name)
+                if kept is not None and "error" not in ended:
+                    for name in kept[0]:
+                        os.replace(attempt / name, kept[1] / name)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
         if "error" in ended:
