@@ -16,6 +16,7 @@ cargo bench --package workload --bench dumpi
 "$bin/python" bench/mpi4py_calls.py
 "$bin/python" bench/recorder.py
 "$bin/python" bench/calibrate_fit.py
+"$bin/python" bench/noise.py
 # The rates of this machine, watched: see docs/regress.md.
 "$bin/hopcast" regress add out/bench/*.csv --cluster "bench on $(hostname)" --database out/regress.sqlite
 "$bin/hopcast" regress test --cluster "bench on $(hostname)" --database out/regress.sqlite

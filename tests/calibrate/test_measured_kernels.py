@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -58,6 +60,29 @@ def test_each_rank_makes_each_call_in_the_order_of_the_design(tmp_path: Path) ->
         starts = [float(row["start"]) for row in mine]
         assert starts == sorted(starts)
     assert Counter(row["node"] for row in found) == {"0": 2 * len(rows)}
+
+
+@needs_mpi
+def test_a_machine_that_is_busy_is_said_to_be(tmp_path: Path) -> None:
+    """Three programs for each core: the calls have the processor for a part of their time alone."""
+    burners = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(3 * len(os.sched_getaffinity(0)))
+    ]
+    try:
+        rows = design.kernels(design.Matrices(4e7, 1000, 5, 1), ("dgemm",), 2, 1)
+        found = measured(tmp_path, rows, launch(REAL[0], 2))
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+    times = [(float(row["duration"]), float(row["processor_s"])) for row in found]
+    assert all(processor > 0 for _, processor in times)
+    assert sum(min(both) for both in times) < 0.9 * sum(duration for duration, _ in times)
+    done = calibrate("kernels", tmp_path / "out" / "kernels.csv", "--function", "dgemm")
+    assert (
+        "warning" in done.stderr and "the machine was busy: other programs had the processors" in done.stderr
+    )
 
 
 @needs_hopcast

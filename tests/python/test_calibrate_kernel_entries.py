@@ -44,6 +44,20 @@ def entry(folder: Path, file: Path, *words: str) -> tuple[dict, str]:
     return kernel, printed
 
 
+def test_time_that_others_had_the_processor_is_no_time_of_the_kernel(tmp_path: Path) -> None:
+    """A tenth of the calls waits as long as it works: a share of 1/11 of all durations."""
+    n = lengths(10)
+    own = 1e-6 + SLOPE * n
+    waited = np.where(np.arange(len(n)) % 10 == 0, own, 0.0)
+    columns = {"n": n, "duration": own + waited, "processor_s": own * 1.0001}
+    kernel, printed = entry(tmp_path, calls(tmp_path, columns), *DECLARED)
+    assert "other programs had the processors for 9.09 % of the calls' time" in printed
+    assert float(kernel["time"].split()[3]) == pytest.approx(3000, rel=1e-4)
+    columns["duration"] = own
+    _, printed = entry(tmp_path, calls(tmp_path, columns), *DECLARED)
+    assert "busy" not in printed
+
+
 def test_pieces_are_a_formula_with_conditions(tmp_path: Path) -> None:
     """From 10,000 on another rate, as where a library goes to a coprocessor."""
     n = lengths(3, 120)

@@ -104,7 +104,7 @@ def _stated(limit: float | None, eager_limit: float, basis: str) -> Detached:
 
 
 def _times(send: Series, regimes: Sequence[Regime], eager_limit: float) -> _Times:
-    """Which sizes above the eager limit take a handshake longer than the last eager line says."""
+    """Sizes above the eager limit, and those of them that take a handshake longer than the eager line."""
     longer = send.where(send.sizes > eager_limit)
     nothing = _Times(np.array([]), np.array([], bool), 0.0, len(longer.sizes))
     eager = [one for one in regimes if one.up_to is not None and one.up_to <= eager_limit]

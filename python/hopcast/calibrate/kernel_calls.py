@@ -1,7 +1,8 @@
 """Calls of a kernel, CSV with a header and a line for each call; and the fit to them.
 
 Columns are the arguments of the function, `duration` or `seconds`, and any others, such as node and
-processor, by which calls can be chosen or kept apart.
+processor, by which calls can be chosen or kept apart. Where a column `processor_s` has the processor's time
+of a call, that is the call's time if it is less: other programs had the core for the rest.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ from typing import TextIO
 import numpy as np
 
 from hopcast.calibrate import kernel_noise, kernels
-from hopcast.calibrate.accuracy import Accuracy
+from hopcast.calibrate.accuracy import Accuracy, percent
 from hopcast.calibrate.kernels import Model, Sizes
 from hopcast.calibrate.mixtures import Mixture
 from hopcast.calibrate.tables import DURATION
 from hopcast.errors import InputError
 
+PROCESSOR = "processor_s"
+"""Column of the processor's time of a call."""
+WAITED_MOST = 0.02
+"""Share of the durations without a processor from which on a machine counts as busy with other programs."""
 MODES_CALLS_LEAST = 50
 """Fewest calls of which modes are looked for."""
 _OPENERS: dict[str, Callable[..., TextIO]] = {".xz": lzma.open, ".gz": gzip.open}
@@ -34,6 +39,8 @@ class Calls:
 
     arguments: Mapping[str, np.ndarray]
     seconds: np.ndarray
+    waited: float = 0.0
+    """Share of the durations in which the calls had no processor, which is not in `seconds`."""
 
     def single(self) -> Sizes:
         """Each call as a size of its own."""
@@ -43,7 +50,7 @@ class Calls:
     def where(self, mask: np.ndarray) -> Calls:
         """The calls of a mask."""
         arguments = {name: values[mask] for name, values in self.arguments.items()}
-        return Calls(arguments, self.seconds[mask])
+        return Calls(arguments, self.seconds[mask], self.waited)
 
 
 @dataclass(frozen=True)
@@ -83,13 +90,14 @@ def read(
     for column in (*arguments, *by, *(where or {}), duration):
         if column not in rows[0]:
             raise InputError(f"{place}: no column '{column}'; columns: {', '.join(rows[0])}")
+    row_processor = PROCESSOR if PROCESSOR in rows[0] else duration
     groups: dict[str, list[list[float]]] = {}
     where = where or {}
     for number, row in enumerate(rows, 2):
         if any(row[column] != value for column, value in where.items()):
             continue
         try:
-            values = [float(row[column]) for column in (*arguments, duration)]
+            values = [float(row[column]) for column in (*arguments, duration, row_processor)]
         except (TypeError, ValueError):
             raise InputError(f"{place}:{number}: not numbers: {list(row.values())}") from None
         groups.setdefault(", ".join(f"{column} {row[column]}" for column in by), []).append(values)
@@ -99,14 +107,22 @@ def read(
         )
     found = {}
     for name, rows_of_group in groups.items():
-        *columns, seconds = np.array(rows_of_group).T
-        found[name] = Calls(dict(zip(arguments, columns, strict=True)), seconds)
+        *columns, durations, processor = np.array(rows_of_group).T
+        seconds = np.minimum(durations, processor)
+        waited = 1 - seconds.sum() / durations.sum() if durations.sum() > 0 else 0.0
+        found[name] = Calls(dict(zip(arguments, columns, strict=True)), seconds, waited)
     return found
 
 
 def fit(group: str, calls: Calls) -> KernelFit:
     """The chosen mean and its noise."""
     findings = []
+    if calls.waited > WAITED_MOST:
+        findings.append(
+            f"the machine was busy: other programs had the processors for {percent(calls.waited)} of the "
+            "calls' time, which the fit leaves out; caches and memory were shared with them, too: measure again "
+            "when nothing else runs"
+        )
     sizes = kernels.group(calls.arguments, calls.seconds)
     if (sizes.seconds <= 0).any():
         kept = sizes.seconds > 0
