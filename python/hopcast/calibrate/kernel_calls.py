@@ -120,8 +120,8 @@ def fit(group: str, calls: Calls) -> KernelFit:
     if calls.waited > WAITED_MOST:
         findings.append(
             f"the machine was busy: other programs had the processors for {percent(calls.waited)} of the "
-            "calls' time, which the fit leaves out; caches and memory were shared with them, too: measure again "
-            "when nothing else runs"
+            "calls' time, which the fit leaves out; caches and memory were shared with them, too: measure "
+            "again when nothing else runs"
         )
     sizes = kernels.group(calls.arguments, calls.seconds)
     if (sizes.seconds <= 0).any():
