@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 from hopcast.cli import commands
 from hopcast.errors import InputError
-from hopcast.questions import place
+from hopcast.questions import distances, place
+from hopcast.request import RunRequest
 
 
 def hopcast(*words: object) -> str:
@@ -71,7 +72,8 @@ def test_partners_half_the_ranks_away_meet_on_a_host(tmp_path: Path) -> None:
         "--hostfile", files["hostfile"], "--host-names", "n{}", "--first", 1, "bisection", "--bytes", "64KiB",
     )  # fmt: skip
     lines = {line.split()[0]: line.split()[1:] for line in said.splitlines()[1:4]}
-    between = {name: (float(line[-2]), line[-1]) for name, line in lines.items()}
+    between = {name: (float(line[-4]), line[-3]) for name, line in lines.items()}
+    assert "Makespan  12.32 µs before (linear), 7.081 µs after (metis)" in said
     assert between == {"metis": (256, "KiB"), "linear": (768, "KiB"), "cyclic": (768, "KiB")}
     assert "metis: " in said
     hosts = [int(line) for line in files["map"].read_text().splitlines()[1:]]
@@ -96,9 +98,56 @@ def test_partners_half_the_ranks_away_meet_on_a_host(tmp_path: Path) -> None:
     assert hopcast(*run).split()[:2] == lines["metis"][:2]
 
 
+RING = ("--set", "topology.kind=torus", "--set", "link.bandwidth=10 GB/s", "--set", "link.latency=100 ns")
+
+
+def test_distances_are_the_hops_between_hosts() -> None:
+    """On a ring of eight each hop adds the link's 100 ns, and 2 ns where messages of a step meet."""
+    settings = dict(word.split("=") for word in RING[1::2]) | {"topology.sizes": "[8]"}
+    request = RunRequest.of("crossbar", "ring", ranks=8, ppn=1, set=settings)
+    far = distances.between(request, np.arange(8))
+    hops = np.array([[min((a - b) % 8, (b - a) % 8) for a in range(8)] for b in range(8)])
+    assert np.abs((far - far[0, 1]) * 1e9 - 100 * (hops - 1))[hops > 0].max() < 10
+    assert not distances.are_equal(far)
+    crossbar = RunRequest.of("crossbar", "ring", ranks=8, ppn=1)
+    assert distances.are_equal(distances.between(crossbar, np.arange(8)))
+
+
+def test_parts_that_talk_are_mapped_to_hosts_that_are_near() -> None:
+    """A ring of twelve, its ranks shuffled, on a ring of hosts: each byte has one hop to go."""
+    hops = np.array([[min((a - b) % 12, (b - a) % 12) for a in range(12)] for b in range(12)], float)
+    order = np.random.default_rng(3).permutation(12)
+    bytes_ = np.zeros((12, 12))
+    for one, other in zip(order, np.roll(order, 1), strict=True):
+        bytes_[one, other] = bytes_[other, one] = 1e6
+    places = distances.mapped(np.arange(12), bytes_, hops)
+    assert sorted(places) == list(range(12))
+    assert distances.cost(bytes_, places, hops) == 12e6 < distances.cost(bytes_, np.arange(12), hops)
+    # An order that is the best already stays.
+    in_order = np.roll(np.eye(12), 1, axis=1) + np.roll(np.eye(12), -1, axis=1)
+    assert distances.mapped(np.arange(12), in_order, hops).tolist() == list(range(12))
+
+
+def test_a_shuffled_ring_is_unwound_on_a_ring_of_hosts(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    order = np.random.default_rng(3).permutation(12).tolist()
+    (tmp_path / "shuffled.py").write_text(
+        f"ORDER = {order}\n\ndef main(comm):\n    place = ORDER.index(comm.rank)\n"
+        "    for _ in range(4):\n"
+        "        comm.sendrecv(nbytes=1 << 20, dest=ORDER[(place + 1) % 12], source=ORDER[place - 1])\n"
+    )
+    ring = (*RING, "--set", "topology.sizes=[12]")
+    said = hopcast("place", "crossbar", *ring, "-n", 12, "--ppn", 1, "--map", "map", "shuffled.py")
+    lines = {line.split()[0]: line for line in said.splitlines()}
+    assert "before (linear)" in lines["Makespan"] and "after (distance)" in lines["Makespan"]
+    hosts = [int(line) for line in (tmp_path / "map").read_text().splitlines()[1:]]
+    steps = {abs(hosts[one] - hosts[other]) for one, other in zip(order, order[1:] + order[:1], strict=True)}
+    assert steps == {1, 11}, "neighbours, round the ring"
+
+
 def test_one_rank_a_host_leaves_nothing_to_cut() -> None:
     said = hopcast("place", "fat-tree", "-n", 8, "--ppn", 1, "ring", "--bytes", "1KiB")
-    assert "one rank a host" in said and "metis" not in said
+    assert "one rank a host, and all hosts equally far" in said and "metis" not in said
 
 
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])

@@ -31,9 +31,9 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @options.add_all
 def command(platform, workload, args, place, rankfile, hostfile, host_names, first_host, **flags) -> None:
     """Find places for the ranks of WORKLOAD on PLATFORM: METIS cuts the graph of who talks with whom into
-    hosts.
+    hosts, and what talks much is mapped to hosts that are near each other.
 
-    The map is simulated beside those of --placement, linear and cyclic; files hold the quickest of all. All
+    The maps are simulated beside those of --placement, linear and cyclic; files hold the quickest of all. All
     options of 'hopcast run' hold, but for --out.
     """
     from hopcast.questions import place as places
@@ -47,16 +47,22 @@ def command(platform, workload, args, place, rankfile, hostfile, host_names, fir
     compared = places.compare(request, seed=request.option("seed"))
     tried = compared.tried
     asked = next(one for one in tried if one.name == compared.asked)
-    click.echo(f"{'placement':>12} {'time':>12} {'':>8} {'between hosts':>14}")
+    click.echo(f"{'placement':>12} {'time':>12} {'':>8} {'between hosts':>14} {'mean distance':>14}")
     for one in tried:
         change = one.makespan_s / asked.makespan_s - 1 if asked.makespan_s else 0.0
         said = "" if one is asked else f"{100 * change:+.1f} %"
+        far = "–" if one.distance_s is None else units.seconds(one.distance_s)
         click.echo(
-            f"{one.name:>12} {units.seconds(one.makespan_s):>12} {said:>8} {units.size(one.between_B):>14}"
+            f"{one.name:>12} {units.seconds(one.makespan_s):>12} {said:>8} {units.size(one.between_B):>14} "
+            f"{far:>14}"
         )
     if compared.note:
         click.echo(f"note: {compared.note}", err=True)
     best = tried[0]
+    click.echo(
+        f"Makespan  {units.seconds(asked.makespan_s)} before ({asked.name}), "
+        f"{units.seconds(best.makespan_s)} after ({best.name})"
+    )
     texts = {
         place: places.placement_file(best.hosts),
         rankfile: places.rank_file(best.hosts, host_names, first_host),

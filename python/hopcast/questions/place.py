@@ -2,9 +2,10 @@
 
 Vertices are ranks, weights of edges are the bytes of both directions between two ranks. METIS cuts the graph
 into as many parts as hosts, by recursive bisection, so that neighbouring parts lie near each other in the
-order; hosts hold `per_host` ranks at most, and where METIS has put too many on one, those that lose the least
-move. Parts become hosts in that order, ranks slots of a host in their own. The map is compared with others by
-simulation: fewer bytes between hosts are not always less time.
+order; hosts hold `per_host` ranks at most: where METIS has put too many on one, those that lose the least
+move. Parts become hosts in that order, or, where some hosts are further from each other, by their distances
+(distances.py); ranks become slots of a host in their own. The maps are compared with others by simulation:
+fewer bytes between hosts, on shorter ways, are not always less time.
 
 Source: Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning irregular graphs", SIAM J.
 Sci. Comput. 20, 1998; rank reordering by partitioning: Träff, "Implementing the MPI process topology
@@ -13,19 +14,20 @@ mechanism", SC 2002.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hopcast.errors import InputError
+from hopcast.questions import distances
 
 if TYPE_CHECKING:
     from hopcast.outcome import Report
     from hopcast.request import RunRequest
 
-METIS = "metis"
+METIS, DISTANCE = "metis", "distance"
 OTHERS = ("linear", "cyclic")
 """Placements that a map is compared with."""
 WEIGHT_MOST = 1_000_000
@@ -42,6 +44,8 @@ class Tried:
     makespan_s: float
     between_B: float
     """Bytes between hosts."""
+    distance_s: float | None
+    """Mean distance of the bytes between hosts: time of an empty message on their way [s]."""
 
 
 def traffic(report: Report) -> np.ndarray:
@@ -99,11 +103,11 @@ class Compared:
     """Name of the request's own."""
     tried: tuple[Tried, ...]
     note: str = ""
-    """Reason why there is no map by METIS; empty where there is one."""
+    """Reason why there is no map of our own; empty where there is one."""
 
 
 def compare(request: RunRequest, seed: int = 1) -> Compared:
-    """The request's placement, the usual ones, and that by METIS, simulated."""
+    """The request's placement, the usual ones, METIS's, and that one mapped by distance, simulated."""
     from hopcast.api import run
 
     first = run(request)
@@ -114,18 +118,40 @@ def compare(request: RunRequest, seed: int = 1) -> Compared:
     used = {name: _hosts(report) for name, report in reports.items()}
     per_host = int(np.bincount(used["linear"]).max())
     available = np.unique(used["linear"])
+    far = distances.between(request, available)
+    number = {int(host): place for place, host in enumerate(available)}
+    parts = np.arange(len(bytes_)) if per_host == 1 else partition(bytes_, len(available), per_host, seed)
+    maps = {} if per_host == 1 else {METIS: parts}
     note = ""
-    if per_host == 1:
-        note = "one rank a host: every map has the same bytes between hosts, so there is none by METIS"
-    else:
-        chosen = available[partition(bytes_, len(available), per_host, seed)]
-        used[METIS] = chosen
-        reports[METIS] = run(request.changed(placement=chosen.tolist(), ppn=None))
+    if not distances.are_equal(far):
+        maps[DISTANCE] = distances.mapped(parts, bytes_, far, seed)
+    elif per_host == 1:
+        note = "one rank a host, and all hosts equally far from each other: every map is the same"
+    for name, chosen in maps.items():
+        used[name] = available[chosen]
+        reports[name] = run(request.changed(placement=used[name].tolist(), ppn=None))
     tried = [
-        Tried(name, tuple(hosts.tolist()), reports[name].makespan_s, between_hosts(bytes_, hosts))
+        Tried(
+            name,
+            tuple(hosts.tolist()),
+            reports[name].makespan_s,
+            between_hosts(bytes_, hosts),
+            _mean_distance_s(bytes_, hosts, number, far),
+        )
         for name, hosts in used.items()
     ]
     return Compared(asked, tuple(sorted(tried, key=lambda one: one.makespan_s)), note)
+
+
+def _mean_distance_s(
+    bytes_: np.ndarray, hosts: np.ndarray, number: Mapping[int, int], far: np.ndarray
+) -> float | None:
+    """Mean over the bytes between hosts of their distance; None on hosts whose distances are not known."""
+    if any(int(host) not in number for host in hosts):
+        return None
+    moved = between_hosts(bytes_, hosts)
+    places = np.array([number[int(host)] for host in hosts])
+    return distances.cost(bytes_, places, far) / moved if moved else 0.0
 
 
 def placement_file(hosts: Sequence[int]) -> str:
