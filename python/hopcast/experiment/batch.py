@@ -20,6 +20,8 @@ from hopcast.experiment.pieces import LOST, Result, Work
 from hopcast.experiment.stopping import Stop
 
 _LOOK_S = 1.0
+_GRACE_LOOKS = 60
+"""Looks after which a job that was asked to end, and to write its archive, is cancelled."""
 _ENDED_LOOKS = 3
 """Looks after the end of a job in which results of a shared file system may still come."""
 
@@ -40,6 +42,8 @@ class System:
     waiting: str
     """Pattern of the states of a job that has not ended."""
     cancel: tuple[str, ...]
+    ask: tuple[str, ...]
+    """Command that sends SIGTERM to the script of a job, which may then end in order."""
 
     def script(self, options: str, log: Path, command: str) -> str:
         """Text of a job's script."""
@@ -69,9 +73,10 @@ class System:
             return "Invalid job id" not in done.stderr
         return re.search(self.waiting, done.stdout) is not None
 
-    def end(self, job: str) -> None:
-        """Cancels a job."""
-        subprocess.run([word.format(job=job) for word in self.cancel], capture_output=True, check=False)
+    def end(self, job: str, at_once: bool = True) -> None:
+        """Cancels a job, or asks it to end."""
+        words = self.cancel if at_once else self.ask
+        subprocess.run([word.format(job=job) for word in words], capture_output=True, check=False)
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -83,6 +88,7 @@ SYSTEMS: Mapping[str, System] = {
         ("squeue", "--noheader", "--format=%T", "--jobs={job}"),
         r"PENDING|RUNNING|CONFIGURING|COMPLETING|SUSPENDED|REQUEUED|RESIZING|STOPPED",
         ("scancel", "{job}"),
+        ("scancel", "{job}"),  # SIGTERM, and SIGKILL after the grace time of the site
     ),
     "oar": System(
         "#OAR",
@@ -90,8 +96,9 @@ SYSTEMS: Mapping[str, System] = {
         ("oarsub", "-S", "{script}"),
         r"OAR_JOB_ID=(\d+)",
         ("oarstat", "-s", "-j", "{job}"),
-        r"Waiting|Launching|Running|toLaunch|Hold|Suspended|Resuming|Finishing",
-        ("oardel", "{job}"),
+        r"Waiting|Launching|Running|toLaunch|toAckReservation|Hold|Suspended|Resuming|Finishing",
+        ("oardel", "{job}"),  # SIGKILL
+        ("oardel", "-s", "SIGTERM", "{job}"),
     ),
 }
 """Batch systems by name."""
@@ -148,10 +155,12 @@ def submit_experiment(
     with Stop() as stop:
         job = system.submitted(script)
         sys.stderr.write(f"job {job}\n")
-        looks = 0
+        looks = asked = 0
         while looks < _ENDED_LOOKS:
             if stop:
-                system.end(job)
+                if asked in (0, _GRACE_LOOKS):
+                    system.end(job, at_once=asked > 0)
+                asked += 1
             looks = 0 if system.goes_on(job) else looks + 1
             time.sleep(_LOOK_S)
     if log.exists():
@@ -191,6 +200,7 @@ class Jobs:
         chunk.write_text(json.dumps({"function": work.function, "directory": work.directory, "tasks": tasks}))
         words = [sys.executable, "-m", "hopcast.experiment.batch", str(chunk), str(spool / "results")]
         script.write_text(self._system.script(self._options, spool / f"{number}.txt", shlex.join(words)))
+        script.chmod(0o755)  # OAR runs the script itself, not a copy of it
         return self._system.submitted(script)
 
     def _collected(
