@@ -46,6 +46,7 @@ SCRIPTS = (
     "regression_tests",
     "nodecomm",
     "testbed_cases",
+    "coverage",
 )
 PAGE = Path(__file__).with_name("README.md")
 DATA = Path(__file__).with_name("results.json")

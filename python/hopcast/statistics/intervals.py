@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from hopcast.errors import InputError
 
@@ -58,6 +58,8 @@ def bootstrap(
         return Interval(value, math.nan, math.nan, confidence, 1)
     if np.ptp(data) == 0:
         return Interval(value, value, value, confidence, len(data))
+    from scipy import stats  # takes a second to load
+
     with warnings.catch_warnings():
         # A bootstrap distribution of few values has no acceleration; quantiles alone stand in below.
         warnings.simplefilter("ignore")
@@ -83,7 +85,7 @@ def student(values: Sequence[float] | np.ndarray, *, confidence: float = 0.95) -
     mean, count = float(data.mean()), len(data)
     if count == 1:
         return Interval(mean, math.nan, math.nan, confidence, 1)
-    half = float(stats.t.ppf(0.5 + confidence / 2, count - 1) * data.std(ddof=1) / math.sqrt(count))
+    half = float(special.stdtrit(count - 1, 0.5 + confidence / 2) * data.std(ddof=1) / math.sqrt(count))
     return Interval(mean, mean - half, mean + half, confidence, count)
 
 

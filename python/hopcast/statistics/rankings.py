@@ -13,8 +13,6 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scipy import stats
-
 from hopcast.errors import InputError
 from hopcast.statistics.intervals import Interval, student
 
@@ -64,6 +62,8 @@ def agreement(
 ) -> Agreement:
     """Agreement of two orders, over the configurations that both have; at least two."""
     common = [name for name in first if name in second]
+    from scipy import stats  # takes a second to load
+
     if len(common) < 2:
         raise InputError(f"{len(common)} configurations in common: at least two are wanted")
     tau = stats.kendalltau([first[name] for name in common], [second[name] for name in common])

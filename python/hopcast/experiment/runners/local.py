@@ -7,10 +7,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError as Late, wait
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopcast.errors import InputError
 from hopcast.experiment.pieces import FAILED, LOST, Result, Work, perform
@@ -26,7 +26,9 @@ SUMMARY = "Processes on this machine, one for each core."
 WHERE = None
 
 _WAITING = 3
-"""Pieces that wait for each worker, so that it never does."""
+"""Batches that wait for each worker, so that it never does."""
+_TOGETHER_S, _TOGETHER_MOST = 0.25, 32
+"""Time of the pieces that are sent at once, which is lost when this process is killed; and the most."""
 LOOK_S = 0.5
 """Time between two looks whether the user wants to stop [s]."""
 _LIFE_SIGN_S = 0.5
@@ -66,25 +68,46 @@ class Local:
             initargs=(work, os.getpid()),
         )
         try:
-            yield from self._results(pool, workers, iter(tasks.items()), stop)
+            yield from self._results(pool, workers, deque(tasks.items()), stop)
         finally:
             pool.stop()
             pool.join()
 
     def _results(
-        self, pool: ProcessPool, workers: int, tasks: Iterator[tuple[str, Mapping[str, Any]]], stop: Stop
+        self, pool: ProcessPool, workers: int, tasks: deque[Task], stop: Stop
     ) -> Iterator[tuple[str, Result]]:
-        running: dict[Future, str] = {}
+        running: dict[Future, list[Task]] = {}
+        alone: deque[Task] = deque()
+        together = 1
         while not stop:
-            for key, inputs in islice(tasks, workers * (1 + _WAITING) - len(running)):
-                running[pool.schedule(_perform, args=(inputs,), timeout=self._limit_s)] = key
+            while len(running) < workers * (1 + _WAITING) and (tasks or alone):
+                if alone:
+                    batch = [alone.popleft()]
+                else:
+                    share = max(1, len(tasks) // (workers * (1 + _WAITING)))
+                    batch = [tasks.popleft() for _ in range(min(together, share))]
+                inputs = [inputs for _, inputs in batch]
+                running[pool.schedule(_perform, args=(inputs,), timeout=self._limit_s)] = batch
             if not running:
                 return
             done, _ = wait(running, LOOK_S, FIRST_COMPLETED)
             for future in done:
-                yield running.pop(future), self._result(future)
+                batch = running.pop(future)
+                found = self._found(future)
+                if isinstance(found, Result) and len(batch) > 1:
+                    # Which of them it was that ended the process shows alone.
+                    alone += batch
+                    continue
+                if isinstance(found, Result):
+                    yield batch[0][0], found
+                    continue
+                if self._limit_s is None:
+                    together = _together(found.wall_s / len(batch))
+                for (key, _inputs), result in zip(batch, found.results, strict=True):
+                    yield key, result
 
-    def _result(self, future: Future) -> Result:
+    def _found(self, future: Future) -> Batch | Result:
+        """Results of the pieces that were sent together, or why they have none."""
         from pebble import ProcessExpired
 
         try:
@@ -93,6 +116,22 @@ class Local:
             return Result(FAILED, f"took longer than {self._limit_s:g} s")
         except ProcessExpired as error:
             return Result(LOST, f"its process died: {_death(error.exitcode)}")
+
+
+Task = tuple[str, Mapping[str, Any]]
+"""Key and inputs of a piece."""
+
+
+class Batch(NamedTuple):
+    """Results of pieces that a worker got at once, and the time that they took together [s]."""
+
+    results: list[Result]
+    wall_s: float
+
+
+def _together(piece_s: float) -> int:
+    """Pieces that are sent at once: of short ones several, since sending takes some milliseconds."""
+    return max(1, min(_TOGETHER_MOST, int(_TOGETHER_S / max(piece_s, 1e-6))))
 
 
 def _death(code: int | None) -> str:
@@ -127,6 +166,7 @@ def _end_with(parent: int) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def _perform(inputs: Mapping[str, Any]) -> Result:
+def _perform(pieces: Sequence[Mapping[str, Any]]) -> Batch:
     assert _function is not None, "workers are prepared before their first piece"
-    return perform(_function, inputs)
+    begun_s = time.perf_counter()
+    return Batch([perform(_function, inputs) for inputs in pieces], time.perf_counter() - begun_s)

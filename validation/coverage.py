@@ -1,0 +1,216 @@
+"""Coverage: the share of measured repeats that lie in the interval that is predicted to hold 90 % of them.
+
+Twelve cases of the testbed (testbed_cases.py: four programs on three networks) run 30 times each under Open
+MPI. Two hosts of the star are calibrated with the noise of their calls, and each case is simulated with 12
+seeds and as many draws from the errors of the fit, each with 4 repeats of the program: the 5 % and 95 %
+quantiles of what these print are the interval.
+With `--dahu`, the same for HPL on Dahu: eight real runs for each N from 50,000 to 250,000 (hpl_ladder.py),
+and eight simulated ones, with other seeds and other days of the processors: a day multiplies the rate of
+each by a normal factor, of the deviation between days that the published daily calibrations have (0.77 %,
+generative_cluster.py). That takes some sixty hours of one core; runs that are made are kept.
+
+Goal: 85 to 95 % of all repeats of the testbed. A busy machine makes the repeats vary more than the
+calibration saw; the load is printed.
+
+Run it as `python validation/coverage.py [--quick]`: quick takes one network and 8 repeats.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import hpl
+import hpl_ladder
+import numpy as np
+import testbed_cases
+from recordings import Absent, data
+from results import Kind, Range, Result, main
+from run_cache import cached
+
+from hopcast.study import fit_errors
+
+KIND = Kind.OWN
+NO_NULL = "intervals of predictions, whose middles testbed_cases.py compares"
+
+REPEATS, REPLICATES, PRINTED = 30, 12, 4
+CONFIDENCE = 0.9
+GOAL = Range(85.0, 95.0)
+DAY = 0.0077
+"""Standard deviation of a processor's rate from day to day, over its mean."""
+DAHU_RUNS = 8
+WITH_DAHU = "--dahu"
+with_dahu = False
+"""True if the runs on Dahu are asked for."""
+
+
+def cases(quick: bool) -> list[testbed_cases.Case]:
+    """The smaller size of each program on each network."""
+    smaller = {program: sizes[0][0] for program, sizes in testbed_cases.PROGRAMS.items()}
+    networks = ("star",) if quick else testbed_cases.TOPOLOGIES
+    return [
+        case
+        for case in testbed_cases.cases(False)
+        if case.network in networks and case.size == smaller[case.program]
+    ]
+
+
+def measured(out: Path, quick: bool) -> dict:
+    """Times of each case, the platform with noise, and the load of the machine meanwhile."""
+    file = out / "kept" / f"coverage-{'quick' if quick else 'full'}.json"
+    if not file.exists():
+        platform = fitted(out)
+        folder = testbed_cases.built("openmpi", "mpicc.openmpi", out)
+        found: dict = {"platform": platform, "load": [os.getloadavg()[0]]}
+        for network in dict.fromkeys(case.network for case in cases(quick)):
+            of = [case for case in cases(quick) if case.network == network]
+            found |= testbed_cases.runs(folder, of, 8 if quick else REPEATS)
+            found["load"].append(os.getloadavg()[0])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(found))
+    return json.loads(file.read_text())
+
+
+def fitted(out: Path) -> str:
+    """The platform that two hosts of the star give, with the modes of single calls."""
+    testbed_cases.calibrated(out, True)
+    folder = out / "calibrated-quick"
+    words = ["calibrate", "fit", folder, "-o", out / "noisy.toml", "--flop-rate", "10 Gflop/s", "--noise"]
+    words += ["--link-bandwidth", testbed_cases.LINK, "--processes", 1, "--hosts", testbed_cases.HOSTS]
+    command = [sys.executable, "-m", "hopcast", *words]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Absent(f"skipped: the fit with noise: {done.stderr.strip().splitlines()[-1]}")
+    return (out / "noisy.toml").read_text()
+
+
+def simulated(case: testbed_cases.Case, text: str, out: Path) -> list[float]:
+    """Times that the program prints, of all replicates [s]."""
+    folder = testbed_cases.built("hopcast", f"{sys.executable} -m hopcast cc", out)
+    platform = out / f"coverage-{case.network}.toml"
+    platform.write_text(testbed_cases.on_network(text, case.network, out))
+    errors = fit_errors.read(text)
+    times = []
+    for number in range(REPLICATES):
+        drawn = errors.drawn(np.random.default_rng([1, number]))
+        words = ["run", platform, "-n", testbed_cases.HOSTS, "--ppn", 1, "--quiet", "--seed", number + 1]
+        for key, value in drawn.items():
+            words += ["--set", f"{key}={value}"]
+        words += [folder / case.program, *case.words, PRINTED]
+        command = [sys.executable, "-m", "hopcast", *words]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{case}: {done.stderr}")
+        times += testbed_cases.took(done.stdout)
+    return times
+
+
+def interval(values: list[float]) -> tuple[float, float]:
+    """The central part of values that is to hold 90 % of new ones."""
+    low, high = np.quantile(values, [0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2])
+    return float(low), float(high)
+
+
+def within(values: list[float], ends: tuple[float, float]) -> float:
+    """Share of values in an interval [%]."""
+    return 100 * float(np.mean([ends[0] <= value <= ends[1] for value in values]))
+
+
+def of_testbed(out: Path, quick: bool) -> list[Result]:
+    """Coverage of each case, and of all repeats."""
+    real = measured(out, quick)
+    rows, held = [], []
+    for case in cases(quick):
+        times, made = real[str(case)]["took"], simulated(case, real["platform"], out)
+        low, high = interval(made)
+        share = within(times, (low, high))
+        held += [share] * len(times)
+        ends = interval(times)
+        why = (
+            f"{1e3 * low:.4g} to {1e3 * high:.4g} ms predicted, {1e3 * ends[0]:.4g} to {1e3 * ends[1]:.4g} "
+            f"ms measured, {len(times)} repeats"
+        )
+        rows.append(Result(f"{case}: repeats in the interval", GOAL, share, "%", None, why))
+    why = f"{len(held)} repeats; load of this machine {', '.join(f'{load:.1f}' for load in real['load'])}"
+    rows.append(Result("all repeats in their intervals", GOAL, float(np.mean(held)), "%", 0.0, why))
+    return rows
+
+
+def real_runs() -> dict[int, list[float]]:
+    """Performance of the real runs on Dahu by N [Gflop/s]; two outliers are left out as in hpl_ladder.py."""
+    file = data() / "calibration" / "thesis" / "validation_dahu_matrix_size_upto_250k.csv"
+    if not file.exists():
+        raise Absent(f"skipped: no {file.name} in {file.parent} (set HOPCAST_DATA)")
+    found = defaultdict(list)
+    with file.open() as opened:
+        for row in csv.DictReader(opened):
+            order, gflops = int(row["matrix_size"]), float(row["gflops"])
+            is_outlier = order == 175_000 and gflops >= hpl_ladder.OUTLIER_GFLOPS
+            if row["mode"] == "reality" and not is_outlier:
+                found[order].append(gflops)
+    return dict(found)
+
+
+def on_a_day(table: str, day: int) -> str:
+    """Table of processors in which each is as fast as on another day."""
+    rows = list(csv.reader(line for line in table.splitlines() if not line.startswith("#")))
+    generator = np.random.default_rng([7, day])
+    places = [number for number, name in enumerate(rows[0]) if name not in ("host", "socket")]
+    for row in rows[1:]:
+        factor = max(0.5, 1 + DAY * float(generator.standard_normal()))
+        for place in places:
+            row[place] = repr(factor * float(row[place]))
+    return "\n".join(",".join(row) for row in rows) + "\n"
+
+
+def dahu_run(order: int, side: int, number: int, out: str) -> dict:
+    """Performance of one simulated run on Dahu, on a day of its own."""
+    folder = Path(out).resolve() / "coverage" / f"{order}-{number}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    table = testbed_cases.PRESET.parent / "dahu-dgemm.csv"
+    nodes = folder.parent / f"nodes-{number}.csv"
+    nodes.write_text(on_a_day(table.read_text(), number))
+    flags = (*hpl.MODELLED, "--seed", str(number + 1), "--set", f"compute.kernels.0.table={nodes}")
+    return {"gflops": hpl.run(order, side, side, folder, *flags).gflops}
+
+
+def of_dahu(out: Path, runs: dict[int, list[float]], side: int = 32) -> list[Result]:
+    """Coverage of the real runs of each N."""
+    rows, held = [], []
+    for order, real in sorted(runs.items()):
+        made = [
+            cached(out, f"coverage-{order}-{number}", dahu_run, order, side, number, str(out.resolve()))
+            for number in range(DAHU_RUNS)
+        ]
+        low, high = interval([run["gflops"] for run in made])
+        share = within(real, (low, high))
+        held += [share] * len(real)
+        why = f"{low:.5g} to {high:.5g} Gflop/s predicted, {min(real):.5g} to {max(real):.5g} measured"
+        rows.append(Result(f"HPL, N = {order:,}: runs in the interval", GOAL, share, "%", None, why))
+    rows.append(Result("all runs on Dahu in their intervals", GOAL, float(np.mean(held)), "%", None, ""))
+    return rows
+
+
+def compare(out: Path, quick: bool) -> list[Result]:
+    """Coverage on the testbed, and on Dahu where that is asked for."""
+    try:
+        testbed_cases.testbed.check()
+    except testbed_cases.testbed.CannotRun as reason:
+        raise Absent(f"skipped: {reason}") from reason
+    if shutil.which("mpicc.openmpi") is None:
+        raise Absent("skipped: Open MPI is not installed (Debian's package libopenmpi-dev)")
+    out.mkdir(parents=True, exist_ok=True)
+    rows = of_testbed(out, quick)
+    return rows + of_dahu(out, real_runs()) if with_dahu else rows
+
+
+if __name__ == "__main__":
+    with_dahu = WITH_DAHU in sys.argv
+    sys.argv = [word for word in sys.argv if word != WITH_DAHU]
+    main(compare, __doc__)
