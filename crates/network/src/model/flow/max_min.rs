@@ -305,7 +305,7 @@ fn may_stay(link: &Link) -> bool {
 pub(super) const EXACT: i64 = -1;
 
 /// Links with as many flows have slack.
-pub(super) const MANY: u32 = 16;
+pub(super) const MANY: u32 = 64;
 
 /// Binary logarithm of a capacity as a multiple of its slack.
 const SLACK: u32 = 7;

@@ -30,7 +30,7 @@
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in them. What
-//! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused. A link that 16 or more flows share
+//! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused. A link that 64 or more flows share
 //! carries up to 1/128 more or less than it can, unless the model is told to be `exact`: see `max_min.rs`.
 //!
 //! Assumes fluid traffic: no packets, no queues in the fabric, no head-of-line blocking between connections. It
@@ -140,7 +140,7 @@ impl Flow {
             name: "exact",
             kind: Kind::Flag,
             default: Some("false"),
-            summary: "max-min: computes rates anew at each change also where 16 or more flows share a link, which \
+            summary: "max-min: computes rates anew at each change also where 64 or more flows share a link, which \
                       else carries up to 1/128 more or less than it can; takes up to a hundred times as long there",
         },
     ];
