@@ -80,7 +80,7 @@ impl Streams {
         self.occupy(since, stream, due);
     }
 
-    /// What the links of `stream` give to a flow of its regime that is alone on them.
+    /// Share of a flow of the regime of `stream` that is alone on its links.
     pub fn lone_share(&self, stream: u32) -> LoneShare {
         let Stream { path: (path, _), regime, .. } = self.all[stream as usize];
         let mut found = LoneShare { rate: Rate::INFINITE, hop: path, regime };

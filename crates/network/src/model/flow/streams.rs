@@ -24,7 +24,7 @@ pub(super) struct Stream {
     pub due: Work,
     /// Time at which its lone flow began.
     pub since: Time,
-    /// What its last lone flow got.
+    /// Share of its last lone flow.
     pub share: LoneShare,
     /// The bundle of its flow; `NONE` for a lone flow, and for a stream that waits for its next message.
     pub bundle: u32,
