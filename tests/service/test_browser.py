@@ -22,21 +22,28 @@ LIVE = (
 
 
 def test_from_the_first_visit_to_the_first_report(page: Any, shared_server: Server) -> None:
-    """Three clicks: the form, its estimate, the run."""
-    begin_s = time.monotonic()
+    """Three clicks: the form, its estimate, the run. The time of the checks is not the person's."""
+    begin_s, checks_s = time.monotonic(), 0.0
+
+    def checked() -> None:
+        nonlocal checks_s
+        before_s = time.monotonic()
+        check(page)
+        checks_s += time.monotonic() - before_s
+
     page.goto(shared_server.address)
-    check(page)
+    checked()
     page.get_by_role("link", name="New run", exact=True).first.click()
-    check(page)
+    checked()
     page.get_by_role("button", name="Check and estimate").click()
     page.get_by_role("heading", name="This run will take").wait_for()
-    check(page)
+    checked()
     picture(page, "form")
     page.get_by_role("button", name="Run", exact=True).click()
     report = page.frame_locator("iframe.report")
     report.get_by_text("Predicted time").first.wait_for(timeout=60_000)
-    assert time.monotonic() < begin_s + 60
-    check(page)
+    assert time.monotonic() < begin_s + checks_s + 60
+    checked()
     picture(page, "report")
 
 
