@@ -59,6 +59,7 @@ def test_nobody_does_anything_without_a_token(alice: User) -> None:
     upload = alice.upload("a", b"x")
     study = alice.ask("POST", "/studies", 201, json={"study": STUDY})["id"]
     names = {"run_id": run, "upload_id": upload, "study_id": study, "token_id": "1", "name": "site.css"}
+    names |= {"user_id": "1"}
     stranger = TestClient(alice.http.app, "http://localhost", follow_redirects=False)
     for method, path in routes(alice.http.app):
         if path in OPEN:
@@ -158,7 +159,7 @@ def test_forged_tokens(alice: User, header: str) -> None:
 def test_another_site_changes_nothing(idle: User, headers: dict) -> None:
     alice, browser = idle, browser_of(idle)
     run = alice.submit(request(4))
-    names = {"run_id": run, "upload_id": "x", "study_id": "x", "token_id": "1"}
+    names = {"run_id": run, "upload_id": "x", "study_id": "x", "token_id": "1", "user_id": "1"}
     del browser.headers["Sec-Fetch-Site"]
     for method, path in routes(alice.http.app):
         if method in ("GET", "HEAD"):

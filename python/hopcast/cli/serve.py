@@ -6,6 +6,19 @@ import os
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
+
+from hopcast.errors import InputError
+
+_KEYS = {
+    "port": "server.listen",
+    "data": "data",
+    "workers": "workers",
+    "keep_days": "retention.age",
+    "keep_gib": "retention.size",
+    "no_browser": "no browser to open",
+}
+"""Keys of a configuration file that stand for the options."""
 
 
 def default_data() -> Path:
@@ -14,6 +27,12 @@ def default_data() -> Path:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Serve a group, as this file says; all other options stand in it, too.",
+)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8421, show_default=True, help="Port; 0 for any free one."
 )
@@ -40,7 +59,10 @@ def default_data() -> Path:
     metavar="N",
     help="Delete the oldest runs above N GiB in all.",
 )
+@click.pass_context
 def command(
+    context: click.Context,
+    config: Path | None,
     port: int,
     no_browser: bool,
     data: Path | None,
@@ -50,14 +72,21 @@ def command(
 ) -> None:
     """Submit, watch, read, compare and share runs in a browser.
 
-    Listens on this machine alone. Prints an address with a token that counts once, and opens it.
+    Listens on this machine alone. Prints an address with a token that counts once, and opens it. With
+    --config it serves a group: users with accounts, behind a proxy, with their runs in PostgreSQL.
     """
     from hopcast import service
 
     service.check_installed()
-    from hopcast.service.server import serve
+    from hopcast.service.server import serve, serve_configured
     from hopcast.service.settings import Settings
 
+    if config is not None:
+        from hopcast.service.config import read
+
+        _refuse_others(context)
+        serve_configured(read(config), config)
+        return
     settings = Settings(
         (data or default_data()).absolute(),
         workers,
@@ -65,3 +94,14 @@ def command(
         keep_B=None if keep_gib is None else int(keep_gib * 2**30),
     )
     serve(settings, port, browser=not no_browser)
+
+
+def _refuse_others(context: click.Context) -> None:
+    """Raises `InputError` if another option was given beside a configuration file, which says it all."""
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name != "config" and source is ParameterSource.COMMANDLINE:
+            key = _KEYS.get(option.name or "", "its value")
+            raise InputError(
+                f"{option.opts[0]} and --config are both given; leave one out: the file has {key}"
+            )

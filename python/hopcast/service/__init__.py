@@ -2,12 +2,14 @@
 
 Patterns, traces and platform files are data; nothing that a user sends is executed. Modules, lowest first:
 
-- `settings`: the limits of a run and the place of the data;
+- `settings`: the limits of a run and the place of the data; `config`: the file that says them for a group;
 - `store`: runs, users, tokens and uploads in a database;
 - `admission`: the check of a request that comes from elsewhere, in particular of the files that it names;
 - `confinement`: the kernel's walls around the process of a run;
 - `process`: that process; `pool`: the workers that start, limit and end such processes;
-- `api`, `pages`: the HTTP interface and what a browser shows; `app`: both together;
+- `accounts`, `codes`, `mail`: users of a group, and the codes by which they sign in;
+- `proxy`: what a proxy in front says of users and clients;
+- `api`, `pages`, `sign_in`: the HTTP interface and what a browser shows; `app`: both together;
 - `client`: the other side, for `hopcast submit` and `hopcast fetch`.
 """
 

@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException, Request
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hopcast.service.proxy import IDENTITY
 from hopcast.service.schema import Run, Study, User
 from hopcast.service.state import Service, service_of
 
@@ -20,19 +21,39 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 def visitor(request: Request) -> User | None:
-    """The user who sends a request, by a token for scripts or by the cookie of a session.
+    """The user who sends a request: by a proxy's word, a token for scripts, or the cookie of a session.
 
     A token that is not valid is an error, and not a visitor without one.
     """
     service = service_of(request)
+    if (name := request.scope.get(IDENTITY)) is not None:
+        user = service.directory.named(name)
+        if user is None:
+            raise HTTPException(403, "this user may not sign in here; ask who runs this server")
+        return user
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if "authorization" in request.headers:
         user = service.store.bearer(token.strip(), "api") if scheme.lower() == "bearer" else None
-        if user is None:
+        if (user := service.directory.admitted(user)) is None:
             raise HTTPException(401, "this token is not valid")
         return user
     cookie = request.cookies.get(service.settings.cookie)
-    return service.store.bearer(cookie, "session") if cookie else None
+    return service.directory.admitted(service.store.bearer(cookie, "session")) if cookie else None
+
+
+def enter_session(service: Service, user: User) -> Response:
+    """Goes on to the user's runs, with a session in a cookie."""
+    answer = RedirectResponse("/", 303)
+    answer.set_cookie(
+        service.settings.cookie,
+        service.store.issue(user, "session", SESSION_S),
+        max_age=int(SESSION_S),
+        httponly=True,
+        samesite="lax",
+        secure=service.settings.is_encrypted,
+        path="/",
+    )
+    return answer
 
 
 Visitor = Annotated[User | None, Depends(visitor)]
@@ -90,14 +111,14 @@ Readable = Annotated[Run, Depends(readable_run)]
 class SameSite:
     """Refuses changes that a page of another site asks a browser for, with the user's cookie."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, public_url: str | None) -> None:
+        self._app, self._public_url = app, public_url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if (
             scope["type"] == "http"
             and scope["method"] not in _SAFE
-            and not _is_same_site(Headers(scope=scope))
+            and not _is_same_site(scope, self._public_url)
         ):
             text = "this change was asked for by another site, and was not made\n"
             await PlainTextResponse(text, 403)(scope, receive, send)
@@ -105,8 +126,9 @@ class SameSite:
         await self._app(scope, receive, send)
 
 
-def _is_same_site(headers: Headers) -> bool:
+def _is_same_site(scope: Scope, public_url: str | None) -> bool:
     """True for requests of our own pages, and of scripts, which send a token and no cookie."""
+    headers = Headers(scope=scope)
     if "authorization" in headers:
         return True  # no browser adds it by itself
     site = headers.get("sec-fetch-site")
@@ -114,8 +136,9 @@ def _is_same_site(headers: Headers) -> bool:
         return False
     origin = headers.get("origin")
     if origin is not None:
-        return urlsplit(origin).netloc == headers.get("host")
-    return site is not None or "cookie" not in headers
+        return origin == public_url or urlsplit(origin).netloc == headers.get("host")
+    # A proxy signs in by a cookie of its own, which need not come as far as here.
+    return site is not None or ("cookie" not in headers and IDENTITY not in scope)
 
 
 class SizeLimit:

@@ -38,6 +38,7 @@ ERRORS: dict[int | str, dict] = {
         429: "A limit of the user is reached.",
     }.items()
 }
+"""Answers that any route may give."""
 
 router = APIRouter(prefix=PREFIX, responses=ERRORS)
 

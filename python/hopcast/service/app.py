@@ -8,17 +8,22 @@ from collections.abc import AsyncIterator
 from fastapi import FastAPI, Request, Response
 from fastapi.exception_handlers import http_exception_handler, request_validation_exception_handler
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
+from sqlalchemy.exc import DBAPIError, OperationalError
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from hopcast import __version__
-from hopcast.service import api, pages, study_api, study_pages, timelines
+from hopcast.service import api, pages, sign_in, study_api, study_pages, timelines
 from hopcast.service.access import SafeHeaders, SameSite, SizeLimit
+from hopcast.service.accounts import Directory
 from hopcast.service.admission import Refused
+from hopcast.service.codes import Codes
+from hopcast.service.mail import Mailer
 from hopcast.service.pool import Pool
+from hopcast.service.proxy import ProxyHeaders
 from hopcast.service.retention import Janitor
-from hopcast.service.settings import Settings
+from hopcast.service.settings import Settings, SignIn
 from hopcast.service.state import Service
 from hopcast.service.store import Store
 from hopcast.service.submission import TooMany
@@ -27,8 +32,9 @@ from hopcast.service.submission import TooMany
 def prepare(settings: Settings) -> Service:
     """Opens the data of a service. Its workers begin with the application."""
     settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    store = Store(settings.database)
-    return Service(settings, store, Pool(settings, store))
+    store, accounts = Store(settings.database), settings.accounts
+    mailer = Mailer(accounts.smtp) if accounts.sign_in is SignIn.MAIL and accounts.smtp else None
+    return Service(settings, store, Pool(settings, store), Directory(store, accounts), Codes(store), mailer)
 
 
 def application(service: Service) -> FastAPI:
@@ -39,7 +45,11 @@ def application(service: Service) -> FastAPI:
         janitor = Janitor(service)
         service.pool.start()
         janitor.start()
+        if service.mailer is not None:
+            service.mailer.start()
         yield
+        if service.mailer is not None:
+            service.mailer.close()
         janitor.close()
         service.pool.close()
         service.store.close()
@@ -55,14 +65,17 @@ def application(service: Service) -> FastAPI:
     )
     app.state.service = service
     app.include_router(api.router)
+    app.include_router(sign_in.operator_router)
     app.include_router(pages.router)
     app.include_router(timelines.router)
     app.include_router(study_api.router)
     app.include_router(study_pages.router)
+    app.include_router(sign_in.router)
     app.add_exception_handler(HTTPException, _failed)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(TooMany, _too_many)
+    app.add_exception_handler(DBAPIError, _database_failed)
 
     @app.get("/health", tags=["health"])
     def health() -> dict[str, str]:
@@ -71,9 +84,10 @@ def application(service: Service) -> FastAPI:
 
     # The last one added sees a request first.
     app.add_middleware(SizeLimit, most_B=service.settings.limits.form_B, uploads=f"{api.PREFIX}/uploads/")
-    app.add_middleware(SameSite)
+    app.add_middleware(SameSite, public_url=service.settings.public_url)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=_host_names(service.settings))
     app.add_middleware(SafeHeaders)
+    app.add_middleware(ProxyHeaders, settings=service.settings)
     return app
 
 
@@ -89,7 +103,10 @@ def _is_page(request: Request) -> bool:
 async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if _is_page(request):
-        return pages.error_page(error.status_code, str(error.detail))
+        accounts = request.app.state.service.settings.accounts
+        if error.status_code == 401 and accounts.sign_in is SignIn.MAIL and request.method == "GET":
+            return RedirectResponse("/sign-in", 303)
+        return pages.error_page(error.status_code, str(error.detail), sign_in=accounts.sign_in)
     return await http_exception_handler(request, error)
 
 
@@ -97,7 +114,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     if _is_page(request):
         first = error.errors()[0]
-        return pages.error_page(422, f"{first['loc'][-1]}: {first['msg']}")
+        sign_in = request.app.state.service.settings.accounts.sign_in
+        return pages.error_page(422, f"{first['loc'][-1]}: {first['msg']}", sign_in=sign_in)
     return await request_validation_exception_handler(request, error)
 
 
@@ -108,3 +126,13 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
 
 async def _too_many(_request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"detail": str(error), "field": None}, 429)
+
+
+async def _database_failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DBAPIError)
+    if not error.connection_invalidated and not isinstance(error, OperationalError):
+        raise error
+    text = "the database does not answer; try again in a minute"
+    if _is_page(request):
+        return pages.error_page(503, text, sign_in=request.app.state.service.settings.accounts.sign_in)
+    return JSONResponse({"detail": text, "field": None}, 503)

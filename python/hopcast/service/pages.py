@@ -22,6 +22,7 @@ from hopcast.service import access, admission, editor, form, job_form, live, pro
 from hopcast.service.access import Own, Readable, Services, Signed, Visitor
 from hopcast.service.admission import Refused
 from hopcast.service.schema import Run, State, User
+from hopcast.service.settings import SignIn
 from hopcast.service.state import Service
 from hopcast.service.submission import TooMany
 
@@ -319,25 +320,15 @@ def enter(service: Services, token: Annotated[str, Query(max_length=200)] = "") 
     user = service.store.spend(token)
     if user is None:
         raise HTTPException(401, "this address has been used, or is not valid any more")
-    answer = RedirectResponse("/", 303)
-    session = service.store.issue(user, "session", access.SESSION_S)
-    answer.set_cookie(
-        service.settings.cookie,
-        session,
-        max_age=int(access.SESSION_S),
-        httponly=True,
-        samesite="lax",
-        path="/",
-    )
-    return answer
+    return access.enter_session(service, user)
 
 
 @router.post("/leave")
 def leave(request: Request, service: Services) -> Response:
     """Signs out."""
     service.store.sign_out(request.cookies.get(service.settings.cookie, ""))
-    answer = RedirectResponse("/", 303)
-    answer.delete_cookie(service.settings.cookie)
+    answer = RedirectResponse(service.settings.accounts.sign_out or "/", 303)
+    answer.delete_cookie(service.settings.cookie, secure=service.settings.is_encrypted)
     return answer
 
 
@@ -368,9 +359,9 @@ def _static(name: str) -> bytes:
     return (files("hopcast.service") / "static" / name).read_bytes()
 
 
-def error_page(status: int, text: str, user: User | None = None) -> Response:
+def error_page(status: int, text: str, sign_in: SignIn = SignIn.LOCAL) -> Response:
     """A page that says what is wrong, and if it is a lack of a session, how to get one."""
-    return html_page("error.html", user, status, text=text, code=status)
+    return html_page("error.html", None, status, text=text, code=status, sign_in=sign_in.value)
 
 
 def _report_headers() -> dict[str, str]:

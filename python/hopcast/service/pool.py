@@ -12,8 +12,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from sqlalchemy.exc import OperationalError
 
 from hopcast.errors import InputError
 from hopcast.request import RunRequest
@@ -24,10 +27,14 @@ from hopcast.service.store import Store, secret
 
 _LOOK_EVERY_S = 0.05
 _IDLE_S = 1.0
+_AWAY_S = 0.5
+"""Time after which a database that is away is asked again [s]."""
 _ESTIMATE_S = 20
 _DRAWING_S = 10
 _ESTIMATES = 2
 """Estimates that are made at the same time."""
+
+_Answer = TypeVar("_Answer")
 
 
 class Pool:
@@ -38,6 +45,9 @@ class Pool:
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._estimates = threading.BoundedSemaphore(_ESTIMATES)
+        self._claiming = threading.Lock()
+        self._claimed: set[str] = set()
+        """Runs that a worker has at this moment."""
         self._threads = [
             threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
             for number in range(settings.workers)
@@ -45,9 +55,7 @@ class Pool:
 
     def start(self) -> None:
         """Puts back into the queue what a server that was killed has left, and begins to work."""
-        for run in self._store.in_state(State.RUNNING):
-            _kill_left_over(run.process)
-            self._settle(run, self._folder(run))
+        self._recover()
         for thread in self._threads:
             thread.start()
 
@@ -73,23 +81,58 @@ class Pool:
         """Progress of a run that goes on."""
         return _read(self._folder(run) / process.PROGRESS)
 
+    def _recover(self) -> None:
+        """Puts runs back into the queue that no worker has, though the store says that they go on."""
+        with self._claiming:
+            for run in self._store.in_state(State.RUNNING):
+                if run.id not in self._claimed:
+                    _kill_left_over(run.process)
+                    self._settle(run, self._folder(run))
+
+    def _claim(self) -> Run | None:
+        try:
+            with self._claiming:
+                run = self._store.claim()
+                if run is not None:
+                    self._claimed.add(run.id)
+                return run
+        except OperationalError:
+            # The database may have noted a claim of which nobody was told.
+            self._patiently(self._recover)
+            return None
+
+    def _patiently(self, call: Callable[..., _Answer], *arguments: Any, **values: Any) -> _Answer:
+        """Answer of the store, which is asked again while its database is away."""
+        while True:
+            try:
+                return call(*arguments, **values)
+            except OperationalError:
+                if self._closing.wait(_AWAY_S):
+                    raise
+
     def _work(self) -> None:
         while not self._closing.is_set():
-            run = self._store.claim()
-            if run is None:
-                self._wake.wait(_IDLE_S)
-                self._wake.clear()
-                continue
-            self._wake.set()  # another worker may find the next one
             try:
-                self._run(run)
-            except Exception as error:
-                self._store.change(
-                    run.id,
-                    state=State.FAILED.value,
-                    ended_at=time.time(),
-                    error=f"the server failed: {error}",
-                )
+                run = self._claim()
+                if run is None:
+                    self._wake.wait(_IDLE_S)
+                    self._wake.clear()
+                    continue
+                self._wake.set()  # another worker may find the next one
+                self._run_claimed(run)
+            except OperationalError:
+                assert self._closing.is_set(), "a worker waits for its database until it is told to stop"
+
+    def _run_claimed(self, run: Run) -> None:
+        try:
+            self._run(run)
+        except OperationalError:
+            raise
+        except Exception as error:
+            ended = {"state": State.FAILED.value, "ended_at": time.time()}
+            self._patiently(self._store.change, run.id, **ended, error=f"the server failed: {error}")
+        finally:
+            self._claimed.discard(run.id)
 
     def _run(self, run: Run) -> None:
         limits, folder = self._settings.limits, self._folder(run)
@@ -101,18 +144,21 @@ class Pool:
             folder, inputs_of(self._settings, run.id), run.request, command, limits.cpu_s, "run"
         )
         identity = {"process": started.pid, "start": _start_of(started.pid)}
-        self._store.change(run.id, process=identity)
+        try:
+            self._patiently(self._store.change, run.id, process=identity)
+        except OperationalError:
+            _kill_session(started.pid)
+            raise
         why = self._watch(run, started, folder)
         if why == "closing":
             # It did not fail, and its attempt does not count.
-            self._store.change(
-                run.id, state=State.QUEUED.value, attempts=run.attempts - 1, started_at=None, process=None
-            )
+            values = {"attempts": run.attempts - 1, "started_at": None, "process": None}
+            self._store.change(run.id, state=State.QUEUED.value, **values)
             shutil.rmtree(folder, ignore_errors=True)
             return
         if why != "gone":
             self._settle(run, folder, why, started.returncode)
-        if self._store.run(run.id) is None:  # deleted meanwhile
+        if self._patiently(self._store.run, run.id) is None:  # deleted meanwhile
             shutil.rmtree(self._settings.run_folder(run.id), ignore_errors=True)
 
     def _begin(
@@ -161,7 +207,7 @@ class Pool:
                     return why
                 if now_s > look_at_s:
                     look_at_s = now_s + 10 * _LOOK_EVERY_S
-                    state = self._store.run(run.id)
+                    state = self._patiently(self._store.run, run.id)
                     if state is None:
                         return "gone"
                     if _size_B(folder) > limits.disk_B:
@@ -202,7 +248,7 @@ class Pool:
             state = State.FAILED
             values["error"] = f"its process was killed {run.attempts} times ({_last_words(folder)})"
         values |= {"size_B": _size_B(self._settings.run_folder(run.id)), "state": state.value}
-        self._store.change(run.id, **values)
+        self._patiently(self._store.change, run.id, **values)
         if state is not State.QUEUED:
             shutil.rmtree(folder, ignore_errors=True)
 

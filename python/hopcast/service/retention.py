@@ -13,8 +13,6 @@ from hopcast.service.schema import Run
 from hopcast.service.state import Service
 
 _EVERY_S = 600.0
-_UPLOADS_S = 7 * 24 * 3600.0
-"""Life of an upload [s]; runs that read it keep their own link to its file."""
 _LEFT_OVER_S = 3600.0
 """Age at which a folder without a run, an archive or an estimate is of a server that was killed [s]."""
 
@@ -57,7 +55,7 @@ def clean(service: Service) -> None:
             total_B -= over[first].size_B
             first += 1
         _delete(service, over[:first])
-    for upload in service.store.uploads_before(now_s - _UPLOADS_S):
+    for upload in service.store.uploads_before(now_s - settings.keep_uploads_s):
         submission.forget_upload(service, upload.id)
     for folder in ("runs", "archives", "estimates"):
         for path in (settings.data / folder).glob("*"):

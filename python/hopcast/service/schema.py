@@ -35,6 +35,31 @@ class User(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)
     created_at: Mapped[float] = mapped_column(Float, default=time.time)
+    is_operator = False
+    """True for an operator; the configuration says it, and not the database."""
+
+
+class Blocked(Base):
+    """User whom an operator has blocked."""
+
+    __tablename__ = "blocked"
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), primary_key=True)
+    blocked_at: Mapped[float] = mapped_column(Float)
+
+
+class Code(Base):
+    """One-time code that was sent, or would have been if its address might sign in."""
+
+    __tablename__ = "codes"
+    flow: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """Hash of the secret that the browser holds which has asked for it."""
+    hash: Mapped[str] = mapped_column(String(64))
+    address: Mapped[str] = mapped_column(String(200), index=True)
+    client: Mapped[str] = mapped_column(String(64), index=True)
+    """Address or network that has asked for it."""
+    created_at: Mapped[float] = mapped_column(Float)
+    tries: Mapped[int] = mapped_column(default=0)
+    used: Mapped[bool] = mapped_column(default=False)
 
 
 class Token(Base):

@@ -11,11 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
 
 from hopcast.errors import InputError
 from hopcast.service import confinement
 from hopcast.service.app import application, prepare
-from hopcast.service.settings import Settings
+from hopcast.service.settings import Settings, SignIn
 from hopcast.service.state import Service
 
 ENTRY_S = 24 * 3600.0
@@ -32,23 +33,63 @@ _BACKLOG = 512
 
 def serve(settings: Settings, port: int, browser: bool) -> None:
     """Serves on the loopback interface until it is told to stop. Raises `InputError` where it cannot."""
-    listener = _listen(port)
+    listener = _listen(("127.0.0.1", port), f"--port {port}", "; --port 0 takes any that is free")
+    _serve_one_user(replace(settings, cookie=f"hopcast-{listener.getsockname()[1]}"), listener, browser)
+
+
+def serve_configured(settings: Settings, file: Path) -> None:
+    """Serves as a configuration file says until it is told to stop. Raises `InputError` where it cannot."""
+    listener = _listen(settings.listen, f"{file}: server.listen = {settings.listen}", "")
+    host, port = listener.getsockname()[:2]
+    if settings.accounts.sign_in is SignIn.LOCAL:
+        _serve_one_user(settings, listener, browser=False)
+        return
+    lock = _lock(settings.data)
+    try:
+        service = _prepared(settings)
+        print(f"hopcast serves {settings.data} at {settings.public_url}, on {host}, port {port}")
+        print(f"Users sign in by {settings.accounts.sign_in.value}.", flush=True)
+        _warn()
+        _server(service).run(sockets=[listener])
+    finally:
+        os.close(lock)
+
+
+def _serve_one_user(settings: Settings, listener: socket.socket, browser: bool) -> None:
     port = listener.getsockname()[1]
     lock = _lock(settings.data)
-    service = prepare(replace(settings, cookie=f"hopcast-{port}"))
+    service = _prepared(settings)
     user = service.store.user(LOCAL_USER)
     entry = f"http://localhost:{port}/enter?token={service.store.issue(user, 'once', ENTRY_S)}"
     _write_token(service)
     print(f"hopcast serves {settings.data} at http://localhost:{port}")
     print(f"Open this address, which counts once:\n  {entry}", flush=True)
-    if not confinement.landlock_version():
-        print("This kernel has no Landlock: traces are not taken.", file=sys.stderr)
+    _warn()
     if browser:
         threading.Timer(0.5, webbrowser.open, [entry]).start()
     try:
         _server(service).run(sockets=[listener])
     finally:
         os.close(lock)
+
+
+def _prepared(settings: Settings) -> Service:
+    """The service, with its database. Raises `InputError` where there is none."""
+    try:
+        service = prepare(settings)
+        if not service.store.lock():
+            service.store.close()
+            raise InputError(f"database {settings.database!r}: another hopcast serve works with it")
+        return service
+    except (ModuleNotFoundError, SQLAlchemyError) as error:
+        driver = "; it needs: pip install 'hopcast[serve-group]'" if isinstance(error, ImportError) else ""
+        reason = str(getattr(error, "orig", None) or error).strip()
+        raise InputError(f"database {settings.database!r}: {reason}{driver}") from error
+
+
+def _warn() -> None:
+    if not confinement.landlock_version():
+        print("This kernel has no Landlock: traces are not taken.", file=sys.stderr)
 
 
 def _server(service: Service) -> uvicorn.Server:
@@ -59,19 +100,21 @@ def _server(service: Service) -> uvicorn.Server:
         access_log=False,
         timeout_graceful_shutdown=2,
         server_header=False,
+        proxy_headers=False,  # `proxy.ProxyHeaders` believes those that the configuration names
     )
     return uvicorn.Server(config)
 
 
-def _listen(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET)
+def _listen(address: tuple[str, int], name: str, hint: str) -> socket.socket:
+    """A socket that listens at an address, which has this name in an error."""
+    listener = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind(("127.0.0.1", port))
+        listener.bind(address)
         listener.listen(_BACKLOG)  # who comes early waits until the application is there
     except OSError as error:
         listener.close()
-        raise InputError(f"--port {port}: {error.strerror}; --port 0 takes any that is free") from error
+        raise InputError(f"{name}: {error.strerror}{hint}") from error
     return listener
 
 

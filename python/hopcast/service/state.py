@@ -7,6 +7,9 @@ from typing import cast
 
 from fastapi import Request
 
+from hopcast.service.accounts import Directory
+from hopcast.service.codes import Codes
+from hopcast.service.mail import Mailer
 from hopcast.service.pool import Pool
 from hopcast.service.settings import Settings
 from hopcast.service.store import Store
@@ -19,6 +22,10 @@ class Service:
     settings: Settings
     store: Store
     pool: Pool
+    directory: Directory
+    codes: Codes
+    mailer: Mailer | None = None
+    """Sender of codes, where users sign in by e-mail."""
     receiving: set[str] = field(default_factory=set)
     """Uploads of which a piece comes at this moment."""
 

@@ -8,14 +8,37 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, create_engine, delete, event, func, or_, select, update
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    Connection,
+    create_engine,
+    delete,
+    event,
+    func,
+    make_url,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, sessionmaker
 
-from hopcast.service.schema import Base, Run, State, StudyCell, Token, Upload, User
+from hopcast.service.schema import Base, Blocked, Run, State, StudyCell, Token, Upload, User
 from hopcast.service.study_store import StudyTables
 
 _BUSY_MS = 30_000
 """Time for which a writer waits for another one [ms]."""
+
+_LOCK = 0x686F70636173
+"""Number of the lock that a server holds in its database."""
+
+_POSTGRESQL: dict[str, Any] = {
+    "pool_pre_ping": True,  # connections of a server that was started anew are replaced
+    "pool_size": 16,
+    "max_overflow": 48,
+    "connect_args": {"connect_timeout": 10},
+}
 
 
 def secret() -> str:
@@ -30,30 +53,53 @@ def _hash(token: str) -> str:
 class Store(StudyTables):
     """Answers and changes of the database; each method is one transaction."""
 
-    def __init__(self, address: str) -> None:
-        self._engine = create_engine(address)
-        if self._engine.dialect.name == "sqlite":
+    def __init__(self, address: URL | str) -> None:
+        url = make_url(address)
+        if url.get_backend_name() == "sqlite":
+            self._engine = create_engine(url)
             event.listen(self._engine, "connect", _prepare_sqlite)
+        else:
+            self._engine = create_engine(url, **_POSTGRESQL)
+            event.listen(self._engine, "before_cursor_execute", _without_nul, retval=True)
+        self._lock: Connection | None = None
         Base.metadata.create_all(self._engine)
-        self._session = sessionmaker(self._engine, expire_on_commit=False)
+        self.sessions: Any = sessionmaker(self._engine, expire_on_commit=False)
+
+    def lock(self) -> bool:
+        """Takes the database for this server alone, until either ends; False if another server has it.
+
+        A database in a file is in the folder of the data, which has a lock of its own.
+        """
+        if self._engine.dialect.name == "sqlite":
+            return True
+        self._lock = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        return bool(self._lock.scalar(select(func.pg_try_advisory_lock(_LOCK))))
 
     def close(self) -> None:
         """Closes all connections."""
+        if self._lock is not None:
+            self._lock.invalidate()
+            self._lock.close()
         self._engine.dispose()
 
     def _begin(self) -> Any:
-        return self._session.begin()
+        return self.sessions.begin()
 
     # Users and tokens
 
     def user(self, name: str) -> User:
         """The user of this name, made if there is none."""
-        with self._begin() as session:
-            found = session.scalar(select(User).where(User.name == name))
-            if found is None:
-                found = User(name=name)
-                session.add(found)
-            return found
+        wanted = select(User).where(User.name == name)
+        try:
+            with self._begin() as session:
+                found = session.scalar(wanted)
+                if found is None:
+                    found = User(name=name)
+                    session.add(found)
+                return found
+        except IntegrityError:  # made at the same time by another request
+            with self._begin() as session:
+                return session.scalars(wanted).one()
 
     def issue(self, user: User, kind: str, lifetime_s: float | None = None, label: str = "") -> str:
         """A new token of a user; it is shown once, and only its hash is kept."""
@@ -79,8 +125,9 @@ class Store(StudyTables):
 
     def _bearer(self, session: Session, token: str, kind: str) -> User | None:
         is_valid = or_(Token.expires_at.is_(None), Token.expires_at > time.time())
-        wanted = select(User).join(Token, Token.user_id == User.id)
-        return session.scalar(wanted.where(Token.hash == _hash(token), Token.kind == kind, is_valid))
+        wanted = select(User).join(Token, Token.user_id == User.id).outerjoin(Blocked)
+        wanted = wanted.where(Token.hash == _hash(token), Token.kind == kind, is_valid)
+        return session.scalar(wanted.where(Blocked.user_id.is_(None)))
 
     def tokens(self, user: User) -> Sequence[Token]:
         """Tokens for scripts of a user."""
@@ -128,6 +175,12 @@ class Store(StudyTables):
         """Bytes of all uploads of a user, announced ones included."""
         with self._begin() as session:
             wanted = select(func.coalesce(func.sum(Upload.size_B), 0)).where(Upload.owner_id == owner.id)
+            return int(session.scalar(wanted) or 0)
+
+    def kept_B(self, owner: User) -> int:
+        """Bytes of all runs of a user."""
+        with self._begin() as session:
+            wanted = select(func.coalesce(func.sum(Run.size_B), 0)).where(Run.owner_id == owner.id)
             return int(session.scalar(wanted) or 0)
 
     def uploads_before(self, time_s: float) -> Sequence[Upload]:
@@ -229,6 +282,18 @@ class Store(StudyTables):
             where.append(Run.owner_id == owner.id)
         with self._begin() as session:
             return session.scalars(select(Run).where(*where).order_by(Run.ended_at)).all()
+
+
+def _without_nul(
+    _connection: Any, _cursor: Any, statement: str, parameters: Any, _context: Any, _is_many: bool
+) -> tuple[str, Any]:
+    """Replaces in texts the one character that PostgreSQL keeps in none."""
+    if isinstance(parameters, dict):
+        parameters = {
+            name: value.replace("\0", "\ufffd") if isinstance(value, str) else value
+            for name, value in parameters.items()
+        }
+    return statement, parameters
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -69,6 +69,9 @@ def check_waiting(service: Service, user: User, more: int) -> None:
     most = service.settings.limits.waiting
     if service.store.unfinished(user) + more > most:
         raise TooMany(f"you may have {most} runs that wait or go on; wait for some to end")
+    kept_B = service.settings.limits.kept_B
+    if kept_B is not None and service.store.kept_B(user) >= kept_B:
+        raise TooMany(f"your runs have {kept_B:,} bytes or more here; delete some")
 
 
 def laid_out(
