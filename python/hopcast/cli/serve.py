@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from importlib.resources import files
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
 from hopcast.errors import InputError
+
+_EXAMPLES = {"config": "service.toml", "systemd": "hopcast.service", "container": "Containerfile"}
 
 _KEYS = {
     "port": "server.listen",
@@ -32,6 +35,11 @@ def default_data() -> Path:
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Serve a group, as this file says; all other options stand in it, too.",
+)
+@click.option(
+    "--example",
+    type=click.Choice(list(_EXAMPLES)),
+    help="Print a file to begin with: a configuration, a unit of systemd, a container file.",
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8421, show_default=True, help="Port; 0 for any free one."
@@ -63,6 +71,7 @@ def default_data() -> Path:
 def command(
     context: click.Context,
     config: Path | None,
+    example: str | None,
     port: int,
     no_browser: bool,
     data: Path | None,
@@ -75,6 +84,9 @@ def command(
     Listens on this machine alone. Prints an address with a token that counts once, and opens it. With
     --config it serves a group: users with accounts, behind a proxy, with their runs in PostgreSQL.
     """
+    if example is not None:
+        click.echo((files("hopcast.service") / "deploy" / _EXAMPLES[example]).read_text("utf-8"), nl=False)
+        return
     from hopcast import service
 
     service.check_installed()
