@@ -97,7 +97,7 @@ def test_bad_input_is_told_in_the_words_of_the_server(shared_server: Server, tmp
         str(tmp_path / "program.py"),
         status=2,
     )
-    assert "executes nothing" in program.stderr
+    assert "no program or function that is sent here is executed" in program.stderr
     out = command(
         shared_server,
         "submit",

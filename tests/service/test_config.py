@@ -38,6 +38,9 @@ uploads = "2 GiB"
 age = "30 d"
 size = "50 GiB"
 uploads = "12 h"
+[programs]
+enabled = true
+processes = 99
 [accounts]
 sign_in = "mail"
 addresses = ["Ada@example.com"]
@@ -86,12 +89,14 @@ def test_every_key_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         memory_B=3 << 30,
         disk_B=500_000_000,
         threads=2,
+        processes=99,
         waiting=7,
         kept_B=1 << 40,
         upload_B=1 << 30,
         uploads_B=2 << 30,
     )
     assert (found.keep_s, found.keep_B, found.keep_uploads_s) == (30 * 86400.0, 50 << 30, 43200.0)
+    assert found.programs
     accounts = found.accounts
     assert accounts.sign_in is SignIn.MAIL and accounts.sign_out == "/out" and accounts.header == "x-user"
     assert accounts.addresses == {"ada@example.com"} and accounts.domains == {"example.org"}

@@ -1,11 +1,14 @@
 """`hopcast serve`: runs that are submitted, watched, read and shared through a browser or by HTTP.
 
-Patterns, traces and platform files are data; nothing that a user sends is executed. Modules, lowest first:
+Patterns, traces and platform files are data; nothing that a user sends is executed, unless an operator has
+programs run in a sandbox. Modules, lowest first:
 
 - `settings`: the limits of a run and the place of the data; `config`: the file that says them for a group;
 - `store`: runs, users, tokens and uploads in a database;
 - `admission`: the check of a request that comes from elsewhere, in particular of the files that it names;
 - `confinement`: the kernel's walls around the process of a run;
+- `sandbox`: those around programs; `leavings`: files that a hostile one leaves;
+- `cgroups`: limits of all processes of a run together;
 - `process`: that process; `pool`: the workers that start, limit and end such processes;
 - `accounts`, `codes`, `mail`: users of a group, and the codes by which they sign in;
 - `proxy`: what a proxy in front says of users and clients;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,14 @@ FILE_KEYS = ("file", "map", "table")
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}")
 _KINDS = ("pattern", "trace", "jobs")
+PROGRAMS = ("compiled", "mpi4py", "function")
+"""Kinds of workloads that are executed: in a sandbox, where the operator has enabled it."""
+_KEYS_OF_PROGRAMS = {
+    "compiled": {"kind", "path", "arguments"},
+    "mpi4py": {"kind", "path", "arguments"},
+    "function": {"kind", "file", "name", "words", "arguments", "keywords"},
+}
+_LARGEST_ARGUMENTS_B = 100_000
 _OURS = ("directory", "made_by", "out", "version")
 _PLATFORM_B = 4 << 20
 
@@ -57,8 +66,18 @@ def check_name(name: str) -> str:
     return name
 
 
-def admit(fields: Mapping[str, Any], files: Mapping[str, Path], limits: Limits) -> Admitted:
-    """Checks a request in JSON's values, with uploaded files by name. Raises `Refused`."""
+def is_program(request: Mapping[str, Any]) -> bool:
+    """True if a request has something executed that was sent with it."""
+    return request["workload"]["kind"] in PROGRAMS
+
+
+def admit(
+    fields: Mapping[str, Any], files: Mapping[str, Path], limits: Limits, programs: bool = False
+) -> Admitted:
+    """Checks a request in JSON's values, with uploaded files by name. Raises `Refused`.
+
+    programs: true to admit functions and programs, which then run in a sandbox.
+    """
     fields = {key: value for key, value in fields.items() if value is not None}
     for key in _OURS:
         if key in fields and key != "version":
@@ -67,7 +86,10 @@ def admit(fields: Mapping[str, Any], files: Mapping[str, Path], limits: Limits) 
     workload, platform = fields.pop("workload", None), fields.pop("platform", None)
     if not isinstance(workload, dict):
         raise Refused("workload", "workload: is missing: {kind, name, arguments}, or {kind, path}")
-    used = list(_check_workload("workload", workload, files))
+    if programs and workload.get("kind") in PROGRAMS:
+        used = list(_check_program("workload", workload, files))
+    else:
+        used = list(_check_workload("workload", workload, files))
     texts: dict[str, str] = {}
     if isinstance(platform, dict) and isinstance(platform.get("toml"), str) and len(platform) == 1:
         texts[PLATFORM_FILE] = platform["toml"]
@@ -139,6 +161,35 @@ def _check_workload(field: str, workload: Mapping[str, Any], files: Mapping[str,
             raise Refused(field, f"{place}: its workload is a pattern or a trace")
         yield from _check_workload(field, inner, files)
         yield from _check_placement(field, job.get("placement"), files)
+
+
+def _check_program(field: str, workload: Mapping[str, Any], files: Mapping[str, Path]) -> Iterator[str]:
+    """All files that come with a program, which may read any of them."""
+    kind = workload["kind"]
+    unknown = sorted(set(workload) - _KEYS_OF_PROGRAMS[kind])
+    if unknown:
+        raise Refused(
+            field, f"{field}: {kind} has no {unknown[0]!r}; known: {sorted(_KEYS_OF_PROGRAMS[kind])}"
+        )
+    key = "file" if kind == "function" else "path"
+    program = workload.get(key)
+    name = program.removeprefix("./") if isinstance(program, str) else program
+    yield _upload(field, name, files)
+    if "arguments" in workload and kind != "function" and not _are_words(workload["arguments"]):
+        raise Refused(field, f"{field}: arguments is a list of texts")
+    if kind == "function" and not (_are_words(workload.get("words", [])) and _is_name(workload.get("name"))):
+        raise Refused(field, f"{field}: name is that of a function, and words a list of texts")
+    if len(json.dumps(workload)) > _LARGEST_ARGUMENTS_B:
+        raise Refused(field, f"{field}: its arguments have more than {_LARGEST_ARGUMENTS_B:,} bytes")
+    yield from files
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) and "\0" not in one for one in value)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value.isidentifier()
 
 
 def _upload(field: str, name: Any, files: Mapping[str, Path]) -> str:
@@ -251,6 +302,13 @@ def command_line(request: RunRequest) -> tuple[str, ...]:
         words += _words(options.table()[name], value)
     if workload.get("kind") == "trace":
         return (*words, str(workload.get("path")))
+    if workload.get("kind") in ("compiled", "mpi4py"):
+        program = str(workload.get("path"))
+        return (*words, program if "/" in program else f"./{program}", *workload.get("arguments", []))
+    if workload.get("kind") == "function":
+        if workload.get("name") != "main" or {"arguments", "keywords"} & set(workload):
+            return ("hopcast", "run", "--request", "request.json")
+        return (*words, str(workload.get("file")), *workload.get("words", []))
     words.append(str(workload.get("name")))
     arguments = workload.get("arguments")
     if isinstance(arguments, dict):

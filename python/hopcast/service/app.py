@@ -18,6 +18,7 @@ from hopcast.service import api, pages, sign_in, study_api, study_pages, timelin
 from hopcast.service.access import SafeHeaders, SameSite, SizeLimit
 from hopcast.service.accounts import Directory
 from hopcast.service.admission import Refused
+from hopcast.service.cgroups import Groups
 from hopcast.service.codes import Codes
 from hopcast.service.mail import Mailer
 from hopcast.service.pool import Pool
@@ -29,12 +30,17 @@ from hopcast.service.store import Store
 from hopcast.service.submission import TooMany
 
 
-def prepare(settings: Settings) -> Service:
-    """Opens the data of a service. Its workers begin with the application."""
+def prepare(settings: Settings, groups: Groups | None = None) -> Service:
+    """Opens the data of a service. Its workers begin with the application.
+
+    groups: control groups for its runs; their limits are those of each process if None.
+    """
     settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     store, accounts = Store(settings.database), settings.accounts
     mailer = Mailer(accounts.smtp) if accounts.sign_in is SignIn.MAIL and accounts.smtp else None
-    return Service(settings, store, Pool(settings, store), Directory(store, accounts), Codes(store), mailer)
+    return Service(
+        settings, store, Pool(settings, store, groups), Directory(store, accounts), Codes(store), mailer
+    )
 
 
 def application(service: Service) -> FastAPI:

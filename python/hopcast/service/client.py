@@ -166,10 +166,12 @@ def portable(request: Any) -> tuple[dict[str, Any], dict[str, Path]]:
         workload["path"] = sent(workload["path"])
     elif workload["kind"] == "jobs" and "path" in workload:
         workload = {"kind": "jobs", "jobs": _listed(str(base / workload["path"]), sent)}
-    elif workload["kind"] not in ("pattern", "jobs"):
-        raise InputError(
-            f"{workload['kind']}: a server executes nothing that is sent to it, only patterns and traces"
-        )
+    elif workload["kind"] in ("compiled", "mpi4py", "function"):
+        # A server says itself whether it runs programs.
+        key = "file" if workload["kind"] == "function" else "path"
+        if not isinstance(workload.get(key), str) or not (base / workload[key]).is_file():
+            raise InputError("a function without a file cannot be sent to a server; name its file")
+        workload[key] = sent(workload[key])
     fields["workload"] = workload
     return fields, files
 

@@ -59,6 +59,12 @@ def _whole(least: int, most: int) -> Callable[[Any], int]:
     return read
 
 
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
 def _one_of(*names: str) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if value not in names:
@@ -183,6 +189,8 @@ KEYS = {
     "retention.age": Key(_seconds, _TIME),
     "retention.size": Key(_bytes, _SIZE),
     "retention.uploads": Key(_seconds, _TIME, Settings.keep_uploads_s),
+    "programs.enabled": Key(_switch, "true, false", False),
+    "programs.processes": Key(_whole(16, 10**5), "a whole number from 16 to 100000", Limits.processes),
     "accounts.sign_in": Key(_one_of("local", "mail", "proxy"), '"local", "mail", "proxy"', "local"),
     "accounts.addresses": Key(_list_of(_name), _NAMES, ()),
     "accounts.domains": Key(
@@ -313,6 +321,7 @@ def _settings(values: Mapping[str, Any]) -> Settings:
         public_url=public,
         proxies=values["server.trusted_proxies"],
         accounts=_accounts(values),
+        programs=values["programs.enabled"],
     )
 
 
@@ -323,6 +332,7 @@ def _limits(values: Mapping[str, Any]) -> Limits:
         memory_B=values["limits.memory"],
         disk_B=values["limits.disk"],
         threads=values["limits.threads"],
+        processes=values["programs.processes"],
         waiting=values["limits.queued"],
         kept_B=values["limits.kept"],
         upload_B=values["limits.upload"],

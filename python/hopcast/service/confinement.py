@@ -31,6 +31,11 @@ _SCOPED = 0b11
 
 _XCPU_S = 5
 
+PLACES_OF_SANDBOX = (Path("/proc"), Path("/dev"), Path("/bin"), Path("/etc/alternatives"))
+"""Places that all processes of a sandbox may read: they are its own."""
+MEMORY_FILES = (Path("/tmp"), Path("/dev/shm"), Path("/dev/null"))
+"""Places in a sandbox that its processes may change, too; they are small."""
+
 
 def _system() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
@@ -109,11 +114,15 @@ def limit(cpu_s: int, memory_B: int, file_B: int) -> None:
         (resource.RLIMIT_NOFILE, 1024),
     ):
         hard = resource.getrlimit(what)[1]
-        hard = resource.getrlimit(what)[1]
         # The soft limit ends a process by a signal of its own, some seconds before the hard one kills it.
         later = most + _XCPU_S if what == resource.RLIMIT_CPU else most
         hard = later if hard == resource.RLIM_INFINITY else min(later, hard)
         resource.setrlimit(what, (min(most, hard), hard))
+
+
+def limit_processes(most: int) -> None:
+    """Limits the processes and threads of this user, which are those of one sandbox in its own namespace."""
+    resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
 
 
 def die_with_parent(parent: int) -> None:

@@ -206,7 +206,10 @@ def _live(service: Service, run: Run) -> dict[str, str]:
     if run.state == State.QUEUED.value:
         return render_live(run, service.store.ahead(run), None, [])
     report = service.pool.attempt(run) / process.REPORT
-    return render_live(run, 0, service.pool.progress(run), live.pictures(report, run.request.get("ranks")))
+    # A program can write anything there, which this process must not open.
+    is_ours = not admission.is_program(run.request)
+    pictures = live.pictures(report, run.request.get("ranks")) if is_ours else []
+    return render_live(run, 0, service.pool.progress(run), pictures)
 
 
 def render_live(run: Any, ahead: int, progress: dict[str, Any] | None, pictures: list) -> dict[str, str]:
@@ -278,8 +281,14 @@ def compare_page(user: Signed, service: Services, run: Chosen) -> Response:
     runs = _compared(user, service, run)
     reports = [service.settings.run_folder(one.id) / process.REPORT for one in runs]
     places = [one.name or f"{one.workload} on {one.platform}" for one in runs]
-    # Of the tables nothing is shown, so they are not read.
-    page = comparison_page(compared([store.read(folder / "report.json") for folder in reports], places))
+    try:
+        # Of the tables nothing is shown, so they are not read.
+        page = comparison_page(compared([store.read(folder / "report.json") for folder in reports], places))
+    except Exception as error:
+        if not any(admission.is_program(one.request) for one in runs):
+            raise
+        # A program can leave anything as its report.
+        raise HTTPException(422, "a report of these runs of programs cannot be read") from error
     return HTMLResponse(page, headers=_report_headers())
 
 

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,17 +19,23 @@ from sqlalchemy.exc import OperationalError
 
 from hopcast.errors import InputError
 from hopcast.request import RunRequest
-from hopcast.service import admission, process
+from hopcast.service import admission, cgroups, leavings, process, sandbox
 from hopcast.service.schema import Run, State
 from hopcast.service.settings import Settings
 from hopcast.service.store import Store, secret
 
 _LOOK_EVERY_S = 0.05
 _IDLE_S = 1.0
+MESSAGES = "messages.txt"
+"""Name in the folder of an attempt of what its process has written."""
+
 _AWAY_S = 0.5
 """Time after which a database that is away is asked again [s]."""
 _ESTIMATE_S = 20
 _DRAWING_S = 10
+_BY_SIGNAL = 128
+_ERROR = 20_000
+"""Characters of an error that are kept."""
 _ESTIMATES = 2
 """Estimates that are made at the same time."""
 
@@ -40,8 +45,8 @@ _Answer = TypeVar("_Answer")
 class Pool:
     """Starts what waits in the store, as many runs at a time as there are workers."""
 
-    def __init__(self, settings: Settings, store: Store) -> None:
-        self._settings, self._store = settings, store
+    def __init__(self, settings: Settings, store: Store, groups: cgroups.Groups | None = None) -> None:
+        self._settings, self._store, self._groups = settings, store, groups
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._estimates = threading.BoundedSemaphore(_ESTIMATES)
@@ -79,7 +84,7 @@ class Pool:
 
     def progress(self, run: Run) -> dict[str, Any] | None:
         """Progress of a run that goes on."""
-        return _read(self._folder(run) / process.PROGRESS)
+        return leavings.numbers(leavings.read(self._folder(run) / process.PROGRESS))
 
     def _recover(self) -> None:
         """Puts runs back into the queue that no worker has, though the store says that they go on."""
@@ -136,7 +141,7 @@ class Pool:
 
     def _run(self, run: Run) -> None:
         limits, folder = self._settings.limits, self._folder(run)
-        shutil.rmtree(folder, ignore_errors=True)
+        leavings.remove(folder)
         folder.mkdir(parents=True)
         request = RunRequest.from_json(json.dumps(run.request))
         command = admission.command_line(request)
@@ -147,19 +152,19 @@ class Pool:
         try:
             self._patiently(self._store.change, run.id, process=identity)
         except OperationalError:
-            _kill_session(started.pid)
+            self._end(started, folder)
             raise
         why = self._watch(run, started, folder)
         if why == "closing":
             # It did not fail, and its attempt does not count.
             values = {"attempts": run.attempts - 1, "started_at": None, "process": None}
             self._store.change(run.id, state=State.QUEUED.value, **values)
-            shutil.rmtree(folder, ignore_errors=True)
+            leavings.remove(folder)
             return
         if why != "gone":
             self._settle(run, folder, why, started.returncode)
         if self._patiently(self._store.run, run.id) is None:  # deleted meanwhile
-            shutil.rmtree(self._settings.run_folder(run.id), ignore_errors=True)
+            leavings.remove(self._settings.run_folder(run.id))
 
     def _begin(
         self, folder: Path, inputs: Path, request: dict, command: tuple[str, ...], cpu_s: int, mode: str
@@ -176,6 +181,7 @@ class Pool:
             "cpu_s": cpu_s,
             "memory_B": limits.memory_B,
             "disk_B": limits.disk_B,
+            "processes": limits.processes if admission.is_program(request) else None,
             "request": request,
             "command": command,
         }
@@ -183,15 +189,29 @@ class Pool:
         file.write_text(json.dumps(task), encoding="utf-8")
         kept = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
         environment = {name: os.environ[name] for name in kept if name in os.environ}
-        with open(folder / "messages.txt", "wb") as messages:
+        environment |= {"HOME": str(temporary), "TMPDIR": str(temporary)}
+        words = [sys.executable, "-m", "hopcast.service.process", str(file)]
+        with contextlib.ExitStack() as stack:
+            messages = stack.enter_context(open(folder / MESSAGES, "wb"))
+            inherited: tuple[int, ...] = ()
+            if admission.is_program(request):
+                if not self._settings.programs:
+                    raise InputError("programs are refused here")
+                inherited = (stack.enter_context(sandbox.filter_file()).fileno(),)
+                words = sandbox.command(words, folder, inputs, environment, inherited[0])
+            if self._groups is not None:
+                most = cgroups.Limits(limits.memory_B, limits.processes, limits.threads)
+                self._groups.begin(_group_of(folder), most)
+                words = self._groups.entering(_group_of(folder), words)
             return subprocess.Popen(
-                [sys.executable, "-m", "hopcast.service.process", str(file)],
+                words,
                 stdin=subprocess.DEVNULL,
                 stdout=messages,
                 stderr=messages,
                 cwd=folder,
-                env=environment | {"HOME": str(temporary), "TMPDIR": str(temporary)},
+                env=environment,
                 start_new_session=True,
+                pass_fds=inherited,
             )
 
     def _watch(self, run: Run, started: subprocess.Popen, folder: Path) -> str | None:
@@ -210,35 +230,63 @@ class Pool:
                     state = self._patiently(self._store.run, run.id)
                     if state is None:
                         return "gone"
-                    if _size_B(folder) > limits.disk_B:
-                        return "disk"
+                    if (limit := self._exceeded(run, started.pid, folder)) is not None:
+                        return limit
                     if why is None and (state.stop_asked or now_s > begin_s + limits.wall_s):
                         why = "stop" if state.stop_asked else "wall"
                         kill_at_s = now_s + limits.grace_s
-                        started.terminate()
+                        if admission.is_program(run.request):
+                            sandbox.signal_inner(started.pid, signal.SIGTERM)
+                        else:
+                            started.terminate()
                 time.sleep(_LOOK_EVERY_S)
-            return why
+            return why or ("memory" if self._lacked_memory(folder) else None)
         finally:
-            _kill_session(started.pid)
-            started.wait()
+            self._end(started, folder)
+
+    def _exceeded(self, run: Run, pid: int, folder: Path) -> str | None:
+        """The limit that a run exceeds, of those that the kernel does not hold for all its processes."""
+        limits = self._settings.limits
+        if leavings.size_B(folder) > limits.disk_B:
+            return "disk"
+        if not admission.is_program(run.request):
+            return None
+        if self._groups is not None:  # the kernel holds the limit of their memory
+            return "cpu" if self._groups.cpu_s(_group_of(folder)) > limits.cpu_s else None
+        used = sandbox.usage(pid)
+        if used.memory_B > limits.memory_B:
+            return "memory"
+        return "cpu" if used.cpu_s > limits.cpu_s else None
+
+    def _lacked_memory(self, folder: Path) -> bool:
+        return self._groups is not None and self._groups.lacked_memory(_group_of(folder))
+
+    def _end(self, started: subprocess.Popen, folder: Path) -> None:
+        """Kills a process with all that it has started, and waits for its end."""
+        if started.poll() is None:
+            sandbox.kill(started.pid)
+        _kill_session(started.pid)
+        started.wait()
+        if self._groups is not None:
+            self._groups.end(_group_of(folder))
 
     def _settle(self, run: Run, folder: Path, why: str | None = None, code: int | None = None) -> None:
         """Puts the report into its place and notes how a run has ended, or queues it again."""
-        ended = _read(folder / process.ENDED) or {}
+        ended = leavings.read(folder / process.ENDED) or {}
         place = self._settings.run_folder(run.id) / process.REPORT
-        outcome = ended.get("outcome") or _outcome_of(place)
+        outcome = leavings.outcome(ended.get("outcome")) or _outcome_of(place)
         values: dict[str, Any] = {"ended_at": time.time(), "process": None}
         if outcome is not None:
-            if (folder / process.REPORT).is_dir():
-                shutil.rmtree(place, ignore_errors=True)
+            if leavings.clean(folder / process.REPORT):
+                leavings.remove(place)
                 (folder / process.REPORT).rename(place)
             state = State.STOPPED if outcome["partial"] else State.FINISHED
             error = f"stopped: {_reason('wall', 0, self._settings)}" if why == "wall" else None
             values |= {"outcome": outcome, "makespan_s": outcome["makespan_s"], "error": error}
-        elif "error" in ended:
+        elif isinstance(ended.get("error"), str):
             state = State.FAILED
-            values["error"] = ended["error"]
-        elif why is not None or (reason := _limit_met(folder, code)) is not None:
+            values["error"] = ended["error"][:_ERROR]
+        elif why is not None or (reason := _limit_met(folder, code, admission.is_program(run.request))):
             state = State.STOPPED if why == "stop" else State.FAILED
             values["error"] = _reason(why or str(reason), code or 0, self._settings)
         elif run.attempts < self._settings.limits.attempts and not run.stop_asked:
@@ -246,11 +294,13 @@ class Pool:
             values |= {"ended_at": None, "started_at": None}
         else:
             state = State.FAILED
-            values["error"] = f"its process was killed {run.attempts} times ({_last_words(folder)})"
-        values |= {"size_B": _size_B(self._settings.run_folder(run.id)), "state": state.value}
+            words = leavings.last_words(folder / MESSAGES)
+            values["error"] = f"its process was killed {run.attempts} times ({words})"
+        kept_B = leavings.size_B(place) + leavings.size_B(inputs_of(self._settings, run.id))
+        values |= {"size_B": min(kept_B, leavings.UNCOUNTABLE_B), "state": state.value}
         self._patiently(self._store.change, run.id, **values)
         if state is not State.QUEUED:
-            shutil.rmtree(folder, ignore_errors=True)
+            leavings.remove(folder)
 
     def task(
         self,
@@ -308,7 +358,10 @@ class Pool:
 
     def estimate(self, admitted: admission.Admitted, files: dict[str, Path]) -> dict[str, Any]:
         """Estimate of a run, see `answers.Estimate`. Raises `Refused` where it cannot run."""
-        return self._probed(admitted, files, "estimate", _ESTIMATE_S)["estimate"]
+        estimate = leavings.estimate(self._probed(admitted, files, "estimate", _ESTIMATE_S).get("estimate"))
+        if estimate is None:
+            raise admission.Refused("workload", "workload: this program ended without an estimate")
+        return estimate
 
     def _probed(
         self, admitted: admission.Admitted, files: dict[str, Path], mode: str, limit_s: int
@@ -323,32 +376,40 @@ class Pool:
                 lay_out(inputs, admitted, files)
                 ended = self._answered(admitted, attempt, inputs, mode, limit_s)
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                leavings.remove(folder)
         if "error" in ended:
-            raise admission.Refused(admission.field_of(ended["error"], admitted.request), ended["error"])
+            error = str(ended["error"])[:_ERROR]
+            raise admission.Refused(admission.field_of(error, admitted.request), error)
         return ended
 
     def _answered(
         self, admitted: admission.Admitted, folder: Path, inputs: Path, mode: str, limit_s: int
     ) -> dict[str, Any]:
         fields, command = admitted.request.fields(), admitted.request.command
-        started = self._begin(folder, inputs, fields, command, limit_s, mode)
+        started, lacked_memory = self._begin(folder, inputs, fields, command, limit_s, mode), False
         try:
             started.wait(limit_s)
         except subprocess.TimeoutExpired:
             pass
         finally:
-            _kill_session(started.pid)
-            started.wait()
-        ended = _read(folder / process.ENDED)
+            lacked_memory = self._lacked_memory(folder)
+            self._end(started, folder)
+        ended = leavings.read(folder / process.ENDED)
         if ended is not None:
             return ended
-        if _limit_met(folder, started.returncode) == "memory":
-            return {"error": _reason("memory", 0, self._settings)}
+        reason = _limit_met(folder, started.returncode, admission.is_program(fields))
+        reason = "memory" if lacked_memory else reason
+        if reason in ("memory", "program", "crash"):
+            return {"error": _reason(reason, started.returncode, self._settings)}
         if mode == "draw":
             return {"error": f"{admission.PLATFORM_FILE}: takes more than {limit_s} s to be drawn"}
         unknown = {"hosts": None, "ranks": None, "memory_B": None, "seconds": None, "is_whole": False}
         return {"estimate": unknown | {"warnings": [f"its set-up alone takes more than {limit_s} s"]}}
+
+
+def _group_of(folder: Path) -> str:
+    """Name of the control group of an attempt: that of its run, or of its estimate."""
+    return folder.parent.name
 
 
 def inputs_of(settings: Settings, run_id: str) -> Path:
@@ -365,13 +426,18 @@ def lay_out(inputs: Path, admitted: admission.Admitted, files: dict[str, Path]) 
         (inputs / name).write_text(text, encoding="utf-8")
 
 
-def _limit_met(folder: Path, code: int | None) -> str | None:
+def _limit_met(folder: Path, code: int | None, is_program: bool = False) -> str | None:
     """The limit that ended a process, if it was one of the kernel's."""
+    if is_program and code is not None and code > _BY_SIGNAL:
+        code = _BY_SIGNAL - code  # as a shell, a sandbox says which signal has ended what ran in it
     if code == -signal.SIGXCPU:
         return "cpu"
-    if code is not None and code != -signal.SIGKILL and re.search("memory|alloc", _last_words(folder)):
+    words = leavings.last_words(folder / MESSAGES)
+    if code is not None and code != -signal.SIGKILL and re.search("memory|alloc", words):
         return "memory"
-    return "crash" if code is not None and code not in (-signal.SIGKILL, -signal.SIGTERM) else None
+    if code is None or code in (-signal.SIGKILL, -signal.SIGTERM):
+        return None
+    return "program" if is_program else "crash"
 
 
 def _reason(why: str, code: int, settings: Settings) -> str:
@@ -382,41 +448,18 @@ def _reason(why: str, code: int, settings: Settings) -> str:
         "cpu": f"a run may take {limits.cpu_s:g} s of processor time here",
         "memory": f"a run may use {limits.memory_B / 2**30:.3g} GiB of memory here; try fewer ranks",
         "disk": f"a run may write {limits.disk_B / 2**30:.3g} GiB here; keep fewer records or messages",
+        "program": f"its process ended with code {code} and left no report",
         "crash": f"its process ended by itself with code {code}: a bug of hopcast, please report this run",
     }[why]
-
-
-def _last_words(folder: Path) -> str:
-    try:
-        return (folder / "messages.txt").read_text(errors="replace")[-400:].strip() or "without a word"
-    except OSError:
-        return "without a word"
-
-
-def _read(file: Path) -> dict[str, Any] | None:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
 
 
 def _outcome_of(report: Path) -> dict[str, Any] | None:
     """Head of a report that was put into its place before its server was killed."""
     from hopcast.report import store
 
-    with contextlib.suppress(InputError):
-        return process.outcome(dict(store.read(report / "report.json").summary))
+    with contextlib.suppress(InputError, KeyError, TypeError, AttributeError):
+        return leavings.outcome(process.outcome(dict(store.read(report / "report.json").summary)))
     return None
-
-
-def _size_B(folder: Path) -> int:
-    """Bytes of all files in a folder."""
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(place, name)).st_size
-    return total
 
 
 def _start_of(pid: int) -> str | None:

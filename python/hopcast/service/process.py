@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from hopcast.outcome import Report
     from hopcast.request import RunRequest
 
-PROGRESS, ENDED, REPORT = "progress.json", "ended.json", "report"
-"""Names in the folder of an attempt: how far it is, how it ended, and its report."""
+PROGRESS, ENDED, REPORT, WORK = "progress.json", "ended.json", "report", "work"
+"""Names in the folder of an attempt: how far it is, how it ended, its report, and what a program writes."""
 
 _PROGRESS_EVERY_S = 0.2
 _PICTURE_B = 4 << 20
+_NICE = 10
 _PROBE_S = 1.0
 """Time for which a run goes on to say how long all of it takes [s]."""
 
@@ -35,11 +37,19 @@ def main(task_file: str) -> int:
     """Does the task, and leaves `ENDED` in its folder."""
     task = json.loads(Path(task_file).read_text(encoding="utf-8"))
     folder, inputs = Path(task["folder"]), Path(task["inputs"])
-    confinement.die_with_parent(task["parent"])
+    in_sandbox = task["processes"] is not None
+    if not in_sandbox:  # a sandbox ends with its server, and has numbers of processes of its own
+        confinement.die_with_parent(task["parent"])
     sys.path[:] = [path for path in sys.path if path and Path(path) != folder]
     _read_libraries()
     confinement.limit(task["cpu_s"], task["memory_B"], task["disk_B"])
-    is_confined = confinement.confine([*confinement.places_of_python(), inputs], [folder])
+    readable, writable = [*confinement.places_of_python(), inputs], [folder]
+    if in_sandbox:
+        os.nice(_NICE)  # many processes at once leave the server room to end them
+        confinement.limit_processes(task["processes"])
+        readable, writable = [*readable, *confinement.PLACES_OF_SANDBOX], [folder, *confinement.MEMORY_FILES]
+        inputs = Path(shutil.copytree(inputs, folder / WORK))  # where a program may write
+    is_confined = confinement.confine(readable, writable)
     os.chdir(inputs)
     archive.most_B.set(task["disk_B"])
     try:

@@ -14,8 +14,9 @@ import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 
 from hopcast.errors import InputError
-from hopcast.service import confinement
+from hopcast.service import confinement, sandbox
 from hopcast.service.app import application, prepare
+from hopcast.service.cgroups import Groups, Unavailable
 from hopcast.service.settings import Settings, SignIn
 from hopcast.service.state import Service
 
@@ -42,11 +43,11 @@ def serve_configured(settings: Settings, file: Path) -> None:
     listener = _listen(settings.listen, f"{file}: server.listen = {settings.listen}", "")
     host, port = listener.getsockname()[:2]
     if settings.accounts.sign_in is SignIn.LOCAL:
-        _serve_one_user(settings, listener, browser=False)
+        _serve_one_user(settings, listener, browser=False, groups=_groups())
         return
     lock = _lock(settings.data)
     try:
-        service = _prepared(settings)
+        service = _prepared(settings, _groups())
         print(f"hopcast serves {settings.data} at {settings.public_url}, on {host}, port {port}")
         print(f"Users sign in by {settings.accounts.sign_in.value}.", flush=True)
         _warn()
@@ -55,10 +56,12 @@ def serve_configured(settings: Settings, file: Path) -> None:
         os.close(lock)
 
 
-def _serve_one_user(settings: Settings, listener: socket.socket, browser: bool) -> None:
+def _serve_one_user(
+    settings: Settings, listener: socket.socket, browser: bool, groups: Groups | None = None
+) -> None:
     port = listener.getsockname()[1]
     lock = _lock(settings.data)
-    service = _prepared(settings)
+    service = _prepared(settings, groups)
     user = service.store.user(LOCAL_USER)
     entry = f"http://localhost:{port}/enter?token={service.store.issue(user, 'once', ENTRY_S)}"
     _write_token(service)
@@ -73,10 +76,28 @@ def _serve_one_user(settings: Settings, listener: socket.socket, browser: bool) 
         os.close(lock)
 
 
-def _prepared(settings: Settings) -> Service:
-    """The service, with its database. Raises `InputError` where there is none."""
+def _groups() -> Groups | None:
+    """Control groups, if this server may use them; says which limits hold."""
     try:
-        service = prepare(settings)
+        groups = Groups.delegated()
+    except Unavailable as reason:
+        print(
+            f"Limits of runs are those of each process; no control groups, because {reason}.", file=sys.stderr
+        )
+        return None
+    print("Limits of runs are those of control groups, for all processes of a run together.", file=sys.stderr)
+    return groups
+
+
+def _prepared(settings: Settings, groups: Groups | None = None) -> Service:
+    """The service, with its database. Raises `InputError` where there is none."""
+    if settings.programs and (problem := sandbox.problem()) is not None:
+        print(f"Programs are refused, because they cannot run in a sandbox: {problem}.", file=sys.stderr)
+        settings = replace(settings, programs=False)
+    elif settings.programs:
+        print(f"Programs run in a sandbox: {sandbox.description()}.", file=sys.stderr)
+    try:
+        service = prepare(settings, groups)
         if not service.store.lock():
             service.store.close()
             raise InputError(f"database {settings.database!r}: another hopcast serve works with it")

@@ -23,6 +23,8 @@ class Limits:
     """Files that a run may write [B]."""
     threads: int = 8
     """Threads that a run may ask for."""
+    processes: int = 256
+    """Processes and threads of a program in a sandbox."""
     attempts: int = 3
     """Starts of a run whose process was killed from outside: the first and two more."""
     grace_s: float = 20.0
@@ -125,6 +127,8 @@ class Settings:
     proxies: tuple[str, ...] = ()
     """Addresses and networks of proxies whose headers about their clients are believed."""
     accounts: Accounts = field(default_factory=Accounts)
+    programs: bool = False
+    """True to run Python functions and compiled programs, in a sandbox."""
 
     @property
     def database(self) -> URL:

@@ -24,7 +24,8 @@ def admitted(
 ) -> tuple[Admitted, dict[str, Path]]:
     """Checks a request, with ids of uploads by their names in it; gives the files, too. Raises `Refused`."""
     files = files_of(service, user, uploads)
-    admission_of = admission.admit(request, files, service.settings.limits)
+    settings = service.settings
+    admission_of = admission.admit(request, files, settings.limits, settings.programs)
     check_here(admission_of)
     return admission_of, files
 
@@ -94,8 +95,10 @@ def laid_out(
 
 
 def _title(workload: Mapping[str, Any]) -> str:
-    if workload["kind"] == "trace":
-        return str(workload["path"])
+    if workload["kind"] in ("trace", "compiled", "mpi4py"):
+        return " ".join([str(workload["path"]), *workload.get("arguments", [])])
+    if workload["kind"] == "function":
+        return " ".join([str(workload["file"]), *workload.get("words", [])])
     if workload["kind"] == "jobs":
         return " + ".join(str(job.get("name")) for job in workload["jobs"])
     arguments = workload.get("arguments") or {}
