@@ -130,7 +130,7 @@ def test_every_key_has_a_value_above_and_stands_in_the_guide() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("dta = 1", "unknown key dta; known of the file: accounts, data, database, limits, retention"),
+        ("dta = 1", "unknown key dta; known of the file: accounts, data, database, limits, programs"),
         (
             "[limits]\nmemroy = '1 GiB'",
             "unknown key limits.memroy; known in [limits]: cpu, disk, kept, memory",
