@@ -68,7 +68,7 @@ def check_name(name: str) -> str:
 
 def is_program(request: Mapping[str, Any]) -> bool:
     """True if a request has something executed that was sent with it."""
-    return request["workload"]["kind"] in PROGRAMS
+    return (request.get("workload") or {}).get("kind") in PROGRAMS
 
 
 def admit(

@@ -327,7 +327,7 @@ class Pool:
                     for name in kept[0]:
                         os.replace(attempt / name, kept[1] / name)
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                leavings.remove(folder)
         if "error" in ended:
             raise admission.Refused(mode, ended["error"])
         return ended
@@ -339,9 +339,8 @@ class Pool:
         except subprocess.TimeoutExpired:
             pass
         finally:
-            _kill_session(started.pid)
-            started.wait()
-        ended = _read(folder / process.ENDED)
+            self._end(started, folder)
+        ended = leavings.read(folder / process.ENDED)
         if ended is not None:
             return ended
         if _limit_met(folder, started.returncode) == "memory":

@@ -10,7 +10,7 @@ from fastapi.responses import FileResponse, HTMLResponse
 
 from hopcast.report import timeline_view
 from hopcast.report.store import Result
-from hopcast.service import process
+from hopcast.service import admission, process
 from hopcast.service.access import Readable, Services, Visitor
 from hopcast.service.pages import html_page
 from hopcast.service.schema import Run
@@ -52,6 +52,11 @@ def _kept(service: Service, run: Run) -> Result:
     """The two tables of a report that a timeline is made of."""
     from pyarrow import parquet
 
+    if admission.is_program(run.request):
+        # A program can leave anything as its tables, which this process must not open.
+        raise HTTPException(
+            404, "of a program's run there is no timeline here; fetch the run and open it there"
+        )
     tables: dict[str, Any] = {}
     for name in ("call_records", "message_records"):
         file = _report(service, run) / f"{name}.parquet"
