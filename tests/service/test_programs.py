@@ -368,6 +368,7 @@ def test_a_forged_report_tells_nothing_of_the_server(server: Unprivileged, tmp_p
     (server.folder / "secret").write_text("of the server")
     outcome = {"makespan_s": 1.0, "ranks": 1, "hosts": 1, "model": "<b>", "events": 1, "wall_s": 1.0}
     outcome |= {"peak_rss_B": 1, "outcome_hash": "x", "partial": False, "failure": None, "limit": None}
+    outcome |= {"values": {}}
     code = f"""
 import json, os
 def main(comm):

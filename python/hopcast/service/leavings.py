@@ -57,7 +57,7 @@ def outcome(content: Any) -> dict[str, Any] | None:
     """The head of a report, if that is what it looks like; texts are cut."""
     whole = ("ranks", "hosts", "events", "peak_rss_B")
     texts = ("model", "outcome_hash", "failure", "limit")
-    known = {"makespan_s", "wall_s", "partial", *whole, *texts}
+    known = {"makespan_s", "wall_s", "partial", "values", *whole, *texts}
     if not isinstance(content, dict) or set(content) != known or not isinstance(content["partial"], bool):
         return None
     if not _is_number(content["makespan_s"]):
@@ -65,6 +65,9 @@ def outcome(content: Any) -> dict[str, Any] | None:
     if not all(content[name] is None or _is_number(content[name]) for name in ("wall_s", *whole)):
         return None
     if not all(content[name] is None or isinstance(content[name], str) for name in texts):
+        return None
+    values = content["values"]
+    if not isinstance(values, dict) or not all(_is_plain(one) for one in values.values()):
         return None
     return content | {name: content[name] and content[name][:500] for name in texts}
 
@@ -155,6 +158,15 @@ def _bytes(file: Path, most: int) -> bytes:
         if most < 0:
             opened.seek(max(0, about.st_size + most))
         return opened.read(abs(most))
+
+
+def _is_plain(value: Any) -> bool:
+    """True for what a cell of a study's table holds."""
+    return value is None or isinstance(value, bool) or _is_number(value) or _is_text(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _WORDS_B
 
 
 def _is_number(value: Any) -> bool:
