@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 from pathlib import Path
 
@@ -157,3 +158,9 @@ def test_files_of_install_files_are_known_by_their_content(tmp_path: Path) -> No
     assert files.digest(tmp_path / "a") != before
     (tmp_path / "a" / "x.c").rename(tmp_path / "a" / "y.c")
     assert files.given({"source": "b"}, ["source"], tmp_path) == {}
+
+
+def test_a_result_that_is_not_a_number_may_repeat_its_column() -> None:
+    files.check_results({"noise": math.nan}, [{"noise": float("nan")}])
+    with pytest.raises(InputError, match="'noise'"):
+        files.check_results({"noise": math.nan}, [{"noise": 1.0}])

@@ -142,6 +142,12 @@ def test_analysis_of_variance_of_a_textbook() -> None:
     assert residual.squares == pytest.approx(18230.75) and residual.freedom == 27 and not found
 
 
+def test_equal_responses_are_nothing_to_analyse() -> None:
+    table = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "y": [2.0] * 4}
+    with pytest.raises(InputError, match="y is the same in all cells"):
+        effects.analysis_of_variance(table, ["a", "b"], "y", order=1)
+
+
 def test_main_effects_and_interactions_of_a_textbook() -> None:
     """Table 5-1: means 83.17, 108.33 and 125.08 by material, 105.53 of all."""
     material, temperature = effects.main_effects(BATTERY_TABLE, ["material", "temperature"], "life_h")

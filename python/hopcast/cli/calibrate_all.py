@@ -86,8 +86,9 @@ def command(launcher: tuple[str, ...], out: Path, **options) -> None:
     options["processes"] = _processes(facts, parts, options["processes"])
     folders = _measure(out, launcher, compiler, design, facts, parts, options)
     both = {name: _threshold(out, name, launcher, compiler, options) for name in _PARTNERS if name in folders}
-    # The first: the platform has one limit of detached sends.
-    options["detached_limit"] = next((limit[1] for limit in both.values() if limit), None)
+    # The platform has one limit of detached sends, that of the first: between hosts where there are several.
+    first = next(iter(both.values()), None)
+    options["detached_limit"] = first[1] if first else None
     limits = {name: limit[0] if limit else None for name, limit in both.items()}
     if options["eager_limit"]:
         limits[next(iter(limits))] = options["eager_limit"]

@@ -105,6 +105,8 @@ def command(
                 request.save(save_request)
             return exits.DONE
         if replicates is not None:
+            if live:
+                raise InputError("--live shows one run: leave it out with --replicates")
             given = (uncertain, cluster, vary.split(",") if vary else [])
             return _replicated(request, replicates, given, as_json, quiet)
         for name, value in (("--uncertain", uncertain), ("--cluster", cluster), ("--vary", vary)):

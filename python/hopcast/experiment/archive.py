@@ -183,7 +183,10 @@ def unpack(file: Path, folder: Path) -> tuple[dict[str, Path | None], str]:
                     archive.extract(name, folder)
             for name in names:
                 if name.startswith("files/"):
-                    archive.extract(name, folder)
+                    place = archive.extract(name, folder)
+                    # Programs stay programs.
+                    if archive.getinfo(name).external_attr >> 16 & 0o100:
+                        os.chmod(place, 0o755)
             built_in = yaml.safe_load(archive.read(INFO)).get("built_in", "") if INFO in names else ""
     except (OSError, zipfile.BadZipFile, yaml.YAMLError) as error:
         raise InputError(f"{file}: is no archive of an experiment: {error}") from error

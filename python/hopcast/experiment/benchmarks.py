@@ -94,6 +94,8 @@ class _Benchmark(Experiment):
 
     def setup(self) -> None:
         """Makes the program of its sources, or looks for it."""
+        for path in self._given.values():
+            self.add_to_archive(path)
         if self.install["program"]:
             self._program = self.given_file("program")
             if self.node.run(f"command -v {shlex.quote(self._program)}", check=False).status:
@@ -125,6 +127,10 @@ class _Benchmark(Experiment):
                 )
             if "{per_node}" not in launcher:
                 launcher += " --ppn {per_node}"
+        if "{per_node}" in launcher and not per_node:
+            raise InputError(
+                "process_per_node: the launcher has {per_node}, so each row needs a column process_per_node"
+            )
         hosts = ",".join(node.host for node in self.nodes)
         start = launcher.format(ranks=ranks, hosts=hosts, per_node=per_node)
         cores = f"OMP_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} " if threads else ""
@@ -244,6 +250,8 @@ def _hpl_result(said: str, order: int, checked: bool) -> dict[str, Any]:
             "do not run, write 'check: false' into the install file"
         )
     gflops = float(line[2])
+    if gflops <= 0:
+        raise InputError(f"HPL printed a rate of {line[2]} Gflop/s: the system is too small to be timed")
     return {
         "time_s": (2 / 3 * order**3 + 3 / 2 * order**2) / (1e9 * gflops),
         "gflops": gflops,

@@ -101,6 +101,8 @@ class Application(Experiment):
             self.mpi_compile(str(source), "application")
         elif not self.install["program"]:
             raise InputError("the install file names neither 'source' nor 'program' of the application")
+        elif "program" in self._given:
+            self.add_to_archive(self._given["program"])
 
     def piece(self, **parameters: Any) -> Rows:
         """Runs it with words of the install file, in which `{name}` stands for a column of the pieces."""

@@ -105,7 +105,9 @@ def check_results(parameters: Mapping[str, Any], rows: Iterable[Mapping[str, Any
     """Refuses results that would stand in a column of the piece itself."""
     for row in rows:
         for name, value in row.items():
-            if name in _OF_ROWS or (name in parameters and value != parameters[name]):
+            is_given = name in parameters and parameters[name] is not value
+            # A NaN differs from itself.
+            if name in _OF_ROWS or (is_given and value != parameters[name] and value == value):
                 raise InputError(
                     f"its results have a column '{name}', which its row has: choose another name"
                 )

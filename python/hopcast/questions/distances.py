@@ -38,9 +38,10 @@ def between(request: RunRequest, hosts: np.ndarray) -> np.ndarray:
     def main(comm: Any) -> None:
         for step in range(1, count):
             comm.sleep_until(step * _STEP_S)
-            sent = comm.isend(comm.Wtime(), dest=(comm.rank + step) % count)
-            source = (comm.rank - step) % count
-            found[source, comm.rank] = -comm.recv(source=source)
+            target, source = (comm.rank + step) % count, (comm.rank - step) % count
+            found[comm.rank, target] -= comm.Wtime()
+            sent = comm.isend(None, dest=target, nbytes=0)
+            comm.recv(source=source)
             found[source, comm.rank] += comm.Wtime()
             sent.wait()
 

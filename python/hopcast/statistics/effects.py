@@ -113,6 +113,8 @@ def analysis_of_variance(table: Table, factors: Sequence[str], response: str, *,
     used = [factor for factor in factors if len(set(table[factor])) > 1]
     if not used:
         raise InputError(f"no factor of {', '.join(factors)} has two levels: nothing to analyse")
+    if values.max() == values.min():
+        raise InputError(f"{response} is the same in all cells: nothing to analyse")
     design = aliases.of_design(table, used, order)
     names = {factor: f"f{number}" for number, factor in enumerate(used)}
     frame = pandas.DataFrame(

@@ -61,7 +61,7 @@ class Replicates:
     def lines(self) -> list[str]:
         """The prediction in words."""
         count = len(self.makespans_s)
-        if self.low_s == self.high_s:
+        if min(self.makespans_s) == max(self.makespans_s):
             return [
                 f"{units.seconds(self.median_s)} in all {count} replicates: nothing in this run is random"
             ]
@@ -76,7 +76,7 @@ class Replicates:
         scale, unit = units.time_unit(self.median_s)
         # Two digits of the interval's width at the least.
         width = (self.high_s - self.low_s) / self.high_s
-        digits = 3 if width >= 0.05 else min(12, 2 - math.floor(math.log10(width)))
+        digits = 3 if width >= 0.05 or width == 0 else min(12, 2 - math.floor(math.log10(width)))
         low, high = (units.digits(end / scale, digits) for end in (self.low_s, self.high_s))
         text = f"{units.seconds(self.median_s, digits)}, {CONFIDENCE:.0%} between {low} and {high} {unit}"
         return text.replace("%", " %", 1)

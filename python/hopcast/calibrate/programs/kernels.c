@@ -43,10 +43,10 @@ struct row {
     double start, duration, processor;
 };
 
-/* Time of the processor that this thread has had. */
+/* Time of the processors that this process has had: a BLAS may have threads, of which the calling one may sleep. */
 static double processor_time(void) {
     struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
