@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from hopcast.errors import InputError
 from hopcast.experiment.runners.local import Local
 from hopcast.request import RunRequest
 from hopcast.study import fit_errors, replicates, uncertainty
+from hopcast.toml import tomllib
 
 HOPCAST = [sys.executable, "-m", "hopcast"]
 
@@ -185,6 +187,159 @@ def test_a_fitted_platform_varies_within_its_errors(tmp_path: Path) -> None:
         "8MiB",
     )
     assert json.loads(given.stdout)["deviation_s"] < 0.1 * times.std(), "what a run gives is not drawn"
+
+
+def draws_of(text: str, count: int = 4000) -> list[dict[str, str]]:
+    errors, generator = fit_errors.read(text), numpy.random.default_rng(2)
+    return [errors.drawn(generator) for _ in range(count)]
+
+
+def numbers(draws: list[dict[str, str]], key: str, place: int = 0) -> numpy.ndarray:
+    """Number at a place in the value of a key, of each draw."""
+    return numpy.array([float(re.findall(r"-?\d[\d.e+-]*", draw[key])[place]) for draw in draws])
+
+
+def test_a_negative_coefficient_has_the_sign_of_its_correlation() -> None:
+    text = """
+[[compute.kernels]]
+# standard errors: mnk ± 2 %, nk ± 20 %
+# correlations: mnk with nk -0.9
+function = "dgemm"
+time = "70 ps * M * N * K - 80266 ps * N * K"
+"""
+    draws = draws_of(text)
+    rising, falling = (numbers(draws, "compute.kernels[0].time", place) for place in (0, 1))
+    assert (rising.std(), falling.std()) == pytest.approx((1.4, 16053), rel=0.05)
+    assert numpy.corrcoef(rising, -falling)[0, 1] == pytest.approx(-0.9, abs=0.02)
+    swapped = draws_of(text.replace("70 ps * M * N * K - 80266 ps", "-70 ps * M * N * K + 80266 ps"))
+    first, second = (numbers(swapped, "compute.kernels[0].time", place) for place in (0, 1))
+    assert numpy.corrcoef(first, second)[0, 1] == pytest.approx(-0.9, abs=0.02) and first.mean() < 0
+
+
+def test_the_nic_is_drawn_from_the_regime_that_is_known() -> None:
+    """A rate that is not identified has been set to the NIC's: its error says nothing of the NIC."""
+    doubtful = """
+[[mpi.regimes]]
+name = "eager 0"
+up_to = "64 B"
+send_overhead = "0 us"
+receive_overhead = "0 us"
+latency = "0 us"    # of the line 1.5 µs (± 0.05) + 0.1 ns/B (± 0.3) n, correlation -0.6
+process_rate = "10 GB/s"    # not identified: ± 300 %
+"""
+    head, mark, rest = FITTED.partition("[[mpi.regimes]]")
+    draws = draws_of(head + doubtful.strip() + "\n" + mark + rest)
+    nic = numbers(draws, "nic.bandwidth")
+    assert (nic.mean(), nic.std()) == pytest.approx((10, 0.2), rel=0.05)
+    assert (numbers(draws, "mpi.regimes[0].process_rate") <= nic).all()
+    assert (numbers(draws, "mpi.regimes[2].process_rate") == nic).all()
+    alone = draws_of(head + doubtful)
+    assert "nic.bandwidth" not in alone[0]
+    rates = numbers(alone, "mpi.regimes[0].process_rate")
+    assert rates.max() == 10, "the NIC's rate, of which no regime says how well it is known"
+    # A NIC with an error of its own has one draw.
+    shared = FITTED.replace("# the fastest regime's", "# ± 1 %; of 1 to 4 pairs: median 1 %")
+    assert numbers(draws_of(shared), "nic.bandwidth").std() == pytest.approx(0.1, rel=0.05)
+
+
+def test_draws_end_at_a_quarter_of_a_value() -> None:
+    draws = draws_of('[host.memory]\nlatency = "1 us"\nbandwidth = "8 GB/s"    # ± 80 %\n')
+    assert numbers(draws, "host.memory.bandwidth").min() == 2
+    fast = FITTED.replace("0.1 ns/B (± 0.002) n", "0.1 ns/B (± 0.09) n")
+    assert numbers(draws_of(fast), "nic.bandwidth").max() == 40
+
+
+WITHIN = """
+[host.memory]
+total_bandwidth = "20 GB/s"    # ± 3 %; of 1 to 4 pairs: median 1 %
+latency = "1 us"    # of the line 3 µs (± 0.1) + 0.1 ns/B (± 0.002) n, correlation -0.4
+bandwidth = "10 GB/s"    # ± 2 %
+send_overhead = "0 us"
+receive_overhead = "0 us"
+[[host.memory.regimes]]
+up_to = "4096 B"
+latency = "1 us"    # of the line 1 µs (± 0.04) + 0.3 ns/B (± 0.01) n, correlation -0.6
+bandwidth = "4 GB/s"    # ± 3.33 %
+send_overhead = "0 us"
+receive_overhead = "0 us"
+"""
+
+
+def test_regimes_within_a_host_are_less_their_handshake_and_their_sum_is_drawn() -> None:
+    """Above `memory_eager_limit`, the line of a message holds two empty ones before it."""
+    levels = WITHIN.replace("[host.memory]", "[[host.levels]]").replace("host.memory.", "host.levels.")
+    limit = '[mpi]\nmemory_eager_limit = "4096 B"\n'
+    errors = fit_errors.read(WITHIN + levels + limit)
+    assert errors.values == 10 and errors.correlated == 8
+    draws = draws_of(WITHIN + levels + limit)
+    for place in ("host.memory", "host.levels[0]"):
+        assert numbers(draws, f"{place}.total_bandwidth").std() == pytest.approx(0.6, rel=0.05)
+        long, short = numbers(draws, f"{place}.latency"), numbers(draws, f"{place}.regimes[0].latency")
+        assert (2 * short + long).std() == pytest.approx(0.1, rel=0.05)
+        assert numpy.corrcoef(short, 2 * short + long)[0, 1] == pytest.approx(0, abs=0.05)
+    eager = draws_of(WITHIN + '[mpi]\nmemory_eager_limit = "1048576 B"\n')
+    short, long = (numbers(eager, f"host.memory{part}.latency") for part in (".regimes[0]", ""))
+    assert numpy.corrcoef(short, long)[0, 1] == pytest.approx(0, abs=0.05)
+
+
+MODES = FITTED.replace(
+    'time = "0.4 us + 3000 ps * n"',
+    """modes = [
+    { weight = 0.9, mean = "0.4 us + 3000 ps * n", deviation = "0.04 us + 300 ps * n" },
+    { weight = 0.1, mean = "0.8 us + 6000 ps * n", deviation = "0 ps * n", shape = "half-normal" },
+]""",
+).replace(
+    'send_overhead = "0.2 us + 50 ps/B"    # send: 0.2 µs (± 0.01) + 0.05 ns/B (± 0.005) n, correlation -0.5',
+    """send_overhead = "0 us + 50 ps/B"    # send: 0.2 µs (± 0.01) + 0.05 ns/B (± 0.005) n, correlation -0.5
+send_modes = [
+    { weight = 0.5, mean = "100 ns", deviation = "10 ns" },
+    { weight = 0.5, mean = "300 ns", deviation = "20 ns" },
+]""",
+)
+
+
+def test_modes_are_scaled_like_what_they_stand_for(tmp_path: Path) -> None:
+    draws = draws_of(MODES)
+    modes = [tomllib.loads(f"it = {draw['compute.kernels[0].modes']}")["it"] for draw in draws]
+    assert modes[0][1]["shape"] == "half-normal" and modes[0][1]["deviation"] == "0 ps * n"
+    own = [numbers([mode[0] for mode in modes], part) for part in ("mean", "deviation")]
+    slope = numbers([mode[0] for mode in modes], "mean", 1)
+    assert (own[0].std(), slope.std()) == pytest.approx((0.04, 150), rel=0.05)
+    assert own[1] == pytest.approx(own[0] / 10), "all formulas have the same draw"
+    assert numpy.corrcoef(own[0], slope)[0, 1] == pytest.approx(-0.8, abs=0.05)
+    sends = [tomllib.loads(f"it = {draw['mpi.regimes[0].send_modes']}")["it"] for draw in draws]
+    low, high = (numbers([send[place] for send in sends], "mean") for place in (0, 1))
+    assert high == pytest.approx(3 * low)
+    send = 1e-3 * (low + high) / 2
+    assert send.std() == pytest.approx(0.01, rel=0.05)
+    wire = 2 * numbers(draws, "nic.latency") + numbers(draws, "mpi.regimes[0].latency")
+    assert (send + numbers(draws, "mpi.regimes[0].receive_overhead") + wire).std() == pytest.approx(
+        0.05, rel=0.05
+    )
+    (tmp_path / "modes.toml").write_text(MODES)
+    done = run(tmp_path, "modes.toml", "-n", "2", "--ppn", "1", "--replicates", "3", "pingpong")
+    assert done.returncode == 0 and "not drawn" not in done.stdout, done.stderr
+
+
+def test_formulas_with_other_terms_than_their_errors_are_counted() -> None:
+    other = FITTED.replace('time = "0.4 us + 3000 ps * n"', 'time = "3000 ps * n"')
+    errors = fit_errors.read(other)
+    assert errors.not_drawn == 1 and errors.values == 8
+    assert errors.words().endswith("; not drawn: 1 formula with other terms than the errors have")
+    assert "compute.kernels[0].time" not in errors.drawn(numpy.random.default_rng(1))
+
+
+def test_overheads_of_one_line_have_one_draw() -> None:
+    line = "# isend: 0.5 µs (± 0.05) + 0.01 ns/B (± 0.001) n, correlation -0.5"
+    head, mark, rest = FITTED.rpartition('send_overhead = "0 us"\nreceive_overhead')
+    isend = f'send_overhead = "0.25 us"    {line}\nisend_overhead = "0.5 us + 10 ps/B"    {line}\n'
+    isend += "receive_overhead"
+    errors = fit_errors.read(head + isend + rest)
+    assert mark and errors.values == 12
+    draws = draws_of(head + isend + rest)
+    send, own = (numbers(draws, f"mpi.regimes[1].{kind}_overhead") for kind in ("send", "isend"))
+    assert send.std() == pytest.approx(0.025, rel=0.05)
+    assert own == pytest.approx(2 * send), "the send was cut to half of the line"
 
 
 @pytest.fixture(scope="module")

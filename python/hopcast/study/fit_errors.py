@@ -14,14 +14,20 @@ lines of a whole message, of its send and of its receive are three fits; the wir
     wire           δ = δa − δa_send − δa_receive   of a rendezvous less its handshake, 2 δa of regime 1
     nic.latency    + δ/2 of the first regime       all messages have it twice
     latency        + δ − that
-    1/process_rate + δb − δb_send − δb_receive     below the NIC's rate, or that is the fastest of them
+    1/process_rate + δb − δb_send − δb_receive     not above the NIC's rate
+    nic.bandwidth  the draw of the best known regime that has the NIC's rate
+
+Two overheads of one line, such as those of MPI_Send and MPI_Isend above the eager limit, have one draw. Modes
+in place of a start-up are scaled like it, and those of a kernel like its time. Draws end at a quarter of a
+value, and those of a time per byte at a quarter of the time; a latency ends at 0.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,7 +44,8 @@ _TOGETHER = re.compile(rf"(?:^|, )([^,]+?) with ([^,]+?) ({_NUMBER})")
 _QUANTITY = re.compile(rf"({_NUMBER})(.*)", re.S)
 _COEFFICIENT = re.compile(rf"({_NUMBER}) (us|ps)\b")
 _LINEAR = re.compile(rf"({_NUMBER}) us(?: \+ ({_NUMBER}) ps/B)?")
-_LEAST = 1e-3
+_NOT_IDENTIFIED = "# not identified"
+_LEAST = 0.25
 """Least part of a value that is left by a draw."""
 _SAME = 1e-5
 """Relative difference of two rates of a file that were one before rounding."""
@@ -56,13 +63,21 @@ class FitErrors:
     """Number of values that have an error."""
     correlated: int
     """Those of them that have correlations with others."""
+    not_drawn: int = 0
+    """Number of formulas with errors that stay as they are: their terms are not those of the errors."""
 
     def drawn(self, generator: numpy.random.Generator) -> dict[str, str]:
         """Values by key, in place of those of the file."""
         return {key: value for draw in self.draws for key, value in draw(generator).items()}
 
     def words(self) -> str:
-        """Kind of the draws in words."""
+        """Kind of the draws in words, and what is not drawn."""
+        if not self.not_drawn:
+            return self._kind()
+        formulas = "formula" if self.not_drawn == 1 else "formulas"
+        return f"{self._kind()}; not drawn: {self.not_drawn} {formulas} with other terms than the errors have"
+
+    def _kind(self) -> str:
         if self.correlated == self.values:
             return f"{self.values} values, with the correlations of the fit"
         if not self.correlated:
@@ -77,26 +92,34 @@ def read(text: str) -> FitErrors:
 
     document = tomlkit.parse(text)
     found: list[tuple[Draw, int, int]] = []
-    between_hosts: list[_Regime] = []
+    groups: dict[str, list[_Regime]] = {}
+    not_drawn = 0
+    nic_is_drawn = False
     for path, table, comments in _tables(document, ""):
         regime = _regime(path, table, comments)
-        if regime is not None and path.startswith("mpi."):
-            between_hosts.append(regime)
-        elif regime is not None:
-            found.append((_messages([regime], None, None), *regime.counts()))
+        if regime is not None:
+            groups.setdefault(path.partition(".regimes[")[0], []).append(regime)
+            not_drawn += regime.not_drawn
+            of_lines = regime.keys_of_lines()
+            found += _single(path, table, {key: comments[key] for key in comments if key not in of_lines})
         elif path.startswith("compute.kernels["):
-            found += _kernel(path, table, comments)
+            own, left = _kernel(path, table, comments)
+            found, not_drawn = found + own, not_drawn + left
         else:
             found += _single(path, table, comments)
-    if between_hosts:
-        nic = document.get("nic", {})
-        draw = _messages(
-            between_hosts, _us(str(nic.get("latency", ""))), _rate(str(nic.get("bandwidth", "")))
-        )
-        known, together = zip(*(regime.counts() for regime in between_hosts), strict=True)
+            nic_is_drawn |= path == "nic" and _RELATIVE.match(comments.get("bandwidth", "")) is not None
+    nic, mpi = document.get("nic", {}), document.get("mpi", {})
+    for path, regimes in groups.items():
+        nic_us = nic_Bps = None
+        if path == "mpi":
+            nic_us = _us(str(nic.get("latency", "")))
+            nic_Bps = None if nic_is_drawn else _rate(str(nic.get("bandwidth", "")))
+        limit = _bytes(str(mpi.get("eager_limit" if path == "mpi" else "memory_eager_limit", "")))
+        draw = _messages(_in_order(regimes, limit), nic_us, nic_Bps)
+        known, together = zip(*(regime.counts() for regime in regimes), strict=True)
         found.append((draw, sum(known), sum(together)))
     draws, values, correlated = zip(*found, strict=True) if found else ((), (), ())
-    return FitErrors(tuple(draws), sum(values), sum(correlated))
+    return FitErrors(tuple(draws), sum(values), sum(correlated), not_drawn)
 
 
 def _tables(container: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any], dict[str, str]]]:
@@ -159,6 +182,35 @@ def _parsed(comment: str) -> _Line | None:
 
 
 @dataclass(frozen=True)
+class _Overhead:
+    """Time of a process for a message as the file has it, and the line that it was cut from [s, s/B]."""
+
+    start_s: float
+    byte_s: float
+    modes: Sequence[Mapping[str, Any]]
+    """Modes of its start-up; empty where single calls do not vary."""
+    comment: str
+    """The line as the file says it."""
+    line: _Line
+
+    def drawn(self, errors: tuple[float, float]) -> tuple[float, float, dict[str, str]]:
+        """Errors of this part of the line, and the overhead and its modes with them by the ends of keys."""
+        start_s = self.start_s + sum(mode["weight"] * _seconds(mode["mean"]) for mode in self.modes)
+        start, byte = errors
+        start *= start_s / self.line.start_s if self.line.start_s else 0.0
+        byte *= self.byte_s / self.line.byte_s if self.line.byte_s else 0.0
+        start, byte = max(start, (_LEAST - 1) * start_s), max(byte, (_LEAST - 1) * self.byte_s)
+        factor = 1 + start / start_s if start_s > 0 else 1.0
+        written = f"{1e6 * factor * self.start_s:.9g} us"
+        if self.byte_s:
+            written += f" + {1e12 * (self.byte_s + byte):.9g} ps/B"
+        values = {"overhead": written}
+        if self.modes:
+            values["modes"] = _written(self.modes, lambda text: f"{1e9 * factor * _seconds(text):.9g} ns")
+        return start, byte, values
+
+
+@dataclass(frozen=True)
 class _Regime:
     """A range of messages of the file: its values, and the lines that they were made of."""
 
@@ -166,14 +218,24 @@ class _Regime:
     latency_us: float
     rate_key: str
     rate_Bps: float
+    rate_error: float | None
+    """Relative error of the rate; None where it is not identified."""
     whole: _Line
-    overheads: Mapping[str, tuple[str, _Line]]
-    """Value and line of each overhead that was measured."""
+    overheads: Mapping[str, _Overhead]
+    """Measured overheads by the beginning of their keys: send, receive, isend."""
+    up_to_B: float
     is_rendezvous: bool
+    not_drawn: int
+    """Number of overheads that are no line."""
+
+    def keys_of_lines(self) -> tuple[str, ...]:
+        """Keys whose values the lines say."""
+        return ("latency", self.rate_key, *(f"{key}_overhead" for key in self.overheads))
 
     def counts(self) -> tuple[int, int]:
-        """Number of values that have an error, and of those with a correlation."""
-        lines = [self.whole, *(line for _, line in self.overheads.values())]
+        """Number of values that have an error, and of those with a correlation; a line counts once."""
+        apart = {overhead.comment: overhead.line for overhead in self.overheads.values()}
+        lines = [self.whole, *apart.values()]
         known = sum((line.start_error_s > 0) + (line.byte_error_s > 0) for line in lines)
         return known, sum(2 for line in lines if line.correlation is not None)
 
@@ -185,20 +247,54 @@ def _regime(path: str, table: Mapping[str, Any], comments: Mapping[str, str]) ->
     latency_us, rate_Bps = _us(str(table.get("latency", ""))), _rate(str(table.get(rate_key, "")))
     if whole is None or latency_us is None or rate_Bps is None:
         return None
-    overheads = {
-        key: (str(table[key]), line)
-        for key in ("send_overhead", "receive_overhead", "isend_overhead")
-        if key in table and (line := _parsed(comments.get(key, ""))) is not None
-    }
-    is_rendezvous = str(table.get("name", "")).startswith("rendezvous")
-    return _Regime(path, latency_us, rate_key, rate_Bps, whole, overheads, is_rendezvous)
+    overheads, not_drawn = {}, 0
+    for key in ("send", "receive", "isend"):
+        comment = comments.get(f"{key}_overhead", "")
+        if (line := _parsed(comment)) is None:
+            continue
+        if (found := _LINEAR.fullmatch(str(table[f"{key}_overhead"]))) is None:
+            not_drawn += 1
+            continue
+        modes = table[f"{key}_modes"].unwrap() if f"{key}_modes" in table else ()
+        start_s, byte_s = 1e-6 * float(found[1]), 1e-12 * float(found[2] or 0)
+        overheads[key] = _Overhead(start_s, byte_s, modes, comment, line)
+    comment = comments.get(rate_key, "")
+    error = None if comment.startswith(_NOT_IDENTIFIED) else _RELATIVE.match(comment)
+    up_to_B = _bytes(str(table.get("up_to", "")))
+    return _Regime(
+        path,
+        latency_us,
+        rate_key,
+        rate_Bps,
+        None if error is None else float(error[1]) / 100,
+        whole,
+        overheads,
+        float("inf") if up_to_B is None else up_to_B,
+        str(table.get("name", "")).startswith("rendezvous"),
+        not_drawn,
+    )
 
 
-def _messages(regimes: list[_Regime], nic_us: float | None, nic_Bps: float | None) -> Draw:
-    """Draw of all regimes of one kind of messages; `nic_us`: latency of the NIC, which they share."""
+def _in_order(regimes: Sequence[_Regime], limit_B: float | None) -> list[_Regime]:
+    """Regimes from the shortest messages on; those that begin at the eager limit or above are rendezvous."""
+    ordered = sorted(regimes, key=lambda regime: regime.up_to_B)
+    begins = [0.0, *(regime.up_to_B for regime in ordered)]
+    return [
+        replace(regime, is_rendezvous=regime.is_rendezvous or (limit_B is not None and above >= limit_B))
+        for regime, above in zip(ordered, begins, strict=False)
+    ]
 
-    fastest_Bps = max(regime.rate_Bps for regime in regimes)
-    is_fastest = nic_Bps is not None and abs(nic_Bps / fastest_Bps - 1) < _SAME
+
+def _messages(regimes: Sequence[_Regime], nic_us: float | None, nic_Bps: float | None) -> Draw:
+    """Draw of all regimes of one kind of messages; `nic_us`, `nic_Bps`: of the NIC, which they share."""
+    on_nic = [
+        (regime.rate_error, number)
+        for number, regime in enumerate(regimes)
+        if regime.rate_error is not None and nic_Bps and abs(regime.rate_Bps / nic_Bps - 1) < _SAME
+    ]
+    # A faster regime than the NIC says that its rate is of another source.
+    is_fastest = nic_Bps is not None and all(regime.rate_Bps <= (1 + _SAME) * nic_Bps for regime in regimes)
+    source = min(on_nic)[1] if on_nic and is_fastest else None
 
     def draw(generator: numpy.random.Generator) -> dict[str, str]:
         values: dict[str, str] = {}
@@ -208,43 +304,40 @@ def _messages(regimes: list[_Regime], nic_us: float | None, nic_Bps: float | Non
             start_s, byte_s = regime.whole.errors(generator)
             if number == 0:
                 first_us = 1e6 * start_s
-            for key, (text, line) in regime.overheads.items():
-                own_start_s, own_byte_s, written = _overhead(text, line, generator)
-                values[f"{regime.path}.{key}"] = written
-                if key != "isend_overhead":
+            errors: dict[str, tuple[float, float]] = {}
+            for key, overhead in regime.overheads.items():
+                if overhead.comment not in errors:
+                    errors[overhead.comment] = overhead.line.errors(generator)
+                own_start_s, own_byte_s, written = overhead.drawn(errors[overhead.comment])
+                values |= {f"{regime.path}.{key}_{end}": text for end, text in written.items()}
+                if key != "isend":
                     start_s, byte_s = start_s - own_start_s, byte_s - own_byte_s
             wire_us = 1e6 * start_s - (2 * first_us if regime.is_rendezvous else 0.0)
             if number == 0 and nic_us:
-                shared_us = max(wire_us, -2 * nic_us)
+                shared_us = max(wire_us, 2 * (_LEAST - 1) * nic_us)
                 values["nic.latency"] = f"{nic_us + shared_us / 2:.9g} us"
             latency_us = max(0.0, regime.latency_us + wire_us - shared_us)
             values[f"{regime.path}.latency"] = f"{latency_us:.9g} us"
             rates_Bps.append(1 / max(1 / regime.rate_Bps + byte_s, _LEAST / regime.rate_Bps))
-        if is_fastest:
-            values["nic.bandwidth"] = f"{1e-9 * max(rates_Bps):.9g} GB/s"
+        most_Bps = nic_Bps if source is None else rates_Bps[source]
+        if source is not None:
+            values["nic.bandwidth"] = f"{1e-9 * rates_Bps[source]:.9g} GB/s"
         for regime, rate_Bps in zip(regimes, rates_Bps, strict=True):
-            if nic_Bps is not None and not is_fastest and regime.rate_Bps <= nic_Bps:
-                rate_Bps = min(rate_Bps, nic_Bps)
+            if nic_Bps is not None and most_Bps is not None and regime.rate_Bps <= (1 + _SAME) * nic_Bps:
+                rate_Bps = min(rate_Bps, most_Bps)
             values[f"{regime.path}.{regime.rate_key}"] = f"{1e-9 * rate_Bps:.9g} GB/s"
         return values
 
     return draw
 
 
-def _overhead(text: str, line: _Line, generator: numpy.random.Generator) -> tuple[float, float, str]:
-    """Errors of an overhead that was cut like its value, and the overhead with them."""
-    found = _LINEAR.fullmatch(text)
-    if found is None:
-        return 0.0, 0.0, text
-    start_s, byte_s = 1e-6 * float(found[1]), 1e-12 * float(found[2] or 0)
-    start, byte = line.errors(generator)
-    start *= start_s / line.start_s if line.start_s else 0.0
-    byte *= byte_s / line.byte_s if line.byte_s else 0.0
-    start, byte = max(start, -start_s), max(byte, -byte_s)
-    written = f"{1e6 * (start_s + start):.9g} us"
-    if byte_s:
-        written += f" + {1e12 * (byte_s + byte):.9g} ps/B"
-    return start, byte, written
+def _written(modes: Sequence[Mapping[str, Any]], changed: Callable[[str], str]) -> str:
+    """Modes as a platform takes them, with means and deviations changed."""
+    tables = []
+    for mode in modes:
+        own = {key: changed(value) if key in ("mean", "deviation") else value for key, value in mode.items()}
+        tables.append(", ".join(f"{key} = {json.dumps(value)}" for key, value in own.items()))
+    return f"[{', '.join(f'{{ {table} }}' for table in tables)}]"
 
 
 def _us(text: str) -> float | None:
@@ -257,6 +350,18 @@ def _rate(text: str) -> float | None:
     """Bytes per second of `1.5 GB/s`, as calibrations write rates."""
     found = re.fullmatch(rf"({_NUMBER}) GB/s", text)
     return None if found is None else 1e9 * float(found[1])
+
+
+def _seconds(text: str) -> float:
+    """Seconds of `1.5 ns`, as calibrations write modes."""
+    found = re.fullmatch(rf"({_NUMBER}) ns", text)
+    return 0.0 if found is None else 1e-9 * float(found[1])
+
+
+def _bytes(text: str) -> float | None:
+    """Bytes of `8192 B`, as calibrations write sizes."""
+    found = re.fullmatch(rf"({_NUMBER}) B", text)
+    return None if found is None else float(found[1])
 
 
 def _single(path: str, table: Mapping[str, Any], comments: Mapping[str, str]) -> list[tuple[Draw, int, int]]:
@@ -279,23 +384,36 @@ def _relative(key: str, number: float, unit: str, error: float) -> Draw:
     return draw
 
 
-def _kernel(path: str, table: Mapping[str, Any], comments: Mapping[str, str]) -> list[tuple[Draw, int, int]]:
-    """Draws of the coefficients of a kernel's time, and of those of its deviation."""
-    draws = []
+def _kernel(
+    path: str, table: Mapping[str, Any], comments: Mapping[str, str]
+) -> tuple[list[tuple[Draw, int, int]], int]:
+    """Draws of the coefficients of a kernel's time or modes, and of its deviation; how many are not drawn."""
+    draws, not_drawn = [], 0
     kinds = (
-        ("time", "# standard errors", "# correlations"),
+        ("time" if "time" in table else "modes", "# standard errors", "# correlations"),
         ("deviation", "# standard errors of the deviation", ""),
     )
     for key, errors, together in kinds:
-        if key not in table or errors not in comments:
+        if errors not in comments:
             continue
         names = _ERROR.findall(comments[errors])
         numbers = [float(error) / 100 if error else 0.0 for _, error in names]
         matrix = _matrix([name for name, _ in names], _TOGETHER.findall(comments.get(together, "")))
-        if len(_COEFFICIENT.findall(str(table[key]))) == len(numbers):
-            draw = _coefficients(f"{path}.{key}", str(table[key]), numbers, matrix)
+        value = table[key].unwrap() if key in table else ""
+        modes = [] if isinstance(value, str) else value
+        formulas = [mode[part] for mode in modes for part in ("mean", "deviation") if part in mode]
+        if numbers and all(_fits(formula, len(numbers)) for formula in formulas or [value]):
+            draw = _coefficients(f"{path}.{key}", value, numbers, matrix)
             draws.append((draw, len(numbers), 0 if matrix is None else len(numbers)))
-    return draws
+        else:
+            not_drawn += 1
+    return draws, not_drawn
+
+
+def _fits(formula: str, count: int) -> bool:
+    """True for a formula of so many coefficients, and for one that is zero whatever they are."""
+    numbers = [float(number) for number, _ in _COEFFICIENT.findall(formula)]
+    return len(numbers) == count or (bool(numbers) and not any(numbers))
 
 
 def _matrix(names: list[str], pairs: list[tuple[str, str, str]]) -> numpy.ndarray | None:
@@ -313,13 +431,32 @@ def _matrix(names: list[str], pairs: list[tuple[str, str, str]]) -> numpy.ndarra
     return vectors * numpy.sqrt(numpy.maximum(values, 0.0))
 
 
-def _coefficients(key: str, formula: str, errors: list[float], root: numpy.ndarray | None) -> Draw:
+def _coefficients(
+    key: str, value: str | Sequence[Mapping[str, Any]], errors: list[float], root: numpy.ndarray | None
+) -> Draw:
+    """Draw of a formula, or of modes, whose formulas all have the errors of one fit."""
+
     def draw(generator: numpy.random.Generator) -> dict[str, str]:
         normal = generator.standard_normal(len(errors))
         if root is not None:
             normal = root @ normal
-        factors = iter([max(_LEAST, 1 + error * one) for error, one in zip(errors, normal, strict=True)])
-        text = _COEFFICIENT.sub(lambda found: f"{float(found[1]) * next(factors):.9g} {found[2]}", formula)
-        return {key: text}
+        drawn = [error * float(one) for error, one in zip(errors, normal, strict=True)]
+        if isinstance(value, str):
+            return {key: _changed(value, drawn)}
+        return {key: _written(value, lambda formula: _changed(formula, drawn))}
 
     return draw
+
+
+def _changed(formula: str, errors: Sequence[float]) -> str:
+    """The formula with errors of its coefficients, each relative to the size of the coefficient."""
+    if len(_COEFFICIENT.findall(formula)) != len(errors):
+        return formula
+    left = iter(errors)
+
+    def changed(found: re.Match[str]) -> str:
+        is_negative = found[1].startswith("-") or formula[: found.start()].rstrip().endswith("-")
+        factor = max(_LEAST, 1 + (-next(left) if is_negative else next(left)))
+        return f"{float(found[1]) * factor:.9g} {found[2]}"
+
+    return _COEFFICIENT.sub(changed, formula)
