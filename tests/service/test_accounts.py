@@ -8,15 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import HOST, LONG, User, request, user_of
 from fastapi.testclient import TestClient
 from mailboxes import PASSWORD, Mailbox, certificate
-from sqlalchemy import update
+from sqlalchemy import select, update
 from test_access import asked, routes
 
-from hopcast.service import codes
+from hopcast.service import codes, mail
 from hopcast.service.accounts import address_of
 from hopcast.service.mail import Mailer
 from hopcast.service.schema import Code
@@ -198,6 +199,22 @@ def test_tries_at_the_same_time_count_one_by_one(service: Service) -> None:
     assert told.count(ADA) == 1
 
 
+def test_codes_asked_for_at_the_same_time_count_one_by_one(service: Service) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def begun(_number: int) -> bool:
+        try:
+            service.codes.begin(ADA, "::ffff:192.0.2.1")
+        except codes.TooManyCodes:
+            return False
+        return True
+
+    with ThreadPoolExecutor(16) as threads:
+        assert sum(threads.map(begun, range(30))) == codes.PER_HOUR["address and client"]
+    with service.store.sessions.begin() as session:
+        assert set(session.scalars(select(Code.client))) == {"192.0.2.1"}, "also as an address of IPv6"
+
+
 def test_codes_are_limited_by_address_and_client(
     visitor: Callable[..., TestClient], mailbox: Mailbox, service: Service
 ) -> None:
@@ -231,6 +248,13 @@ def test_codes_are_limited_by_address_and_client(
         "adа@example.org",  # its third letter is Cyrillic
         "ada\0@example.org",
         f"{'a' * 200}@example.org",
+        f"{'a' * 65}@example.org",
+        "eve%elsewhere.example@example.org",
+        "elsewhere.example!eve@example.org",
+        "=?utf-8?q?eve=40elsewhere.example?=@example.org",
+        "eve=elsewhere.example@example.org",
+        "eve'@example.org",
+        "/eve@example.org",
     ],
 )
 def test_what_is_no_address_gets_no_mail(
@@ -391,3 +415,60 @@ def test_a_mail_is_sent_again_after_a_while(mailbox: Mailbox, capfd: pytest.Capt
     assert mailbox.code_to(ADA) == "1234 5678"
     mailer.close()
     assert "was not sent: 451 try again later" in capfd.readouterr().err
+
+
+def test_an_address_that_a_server_takes_later_and_one_that_it_never_takes(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    box = Mailbox()
+    asked: list[str] = []
+
+    async def recipient(_server: Any, _session: Any, envelope: Any, address: str, _options: Any) -> str:
+        asked.append(address)
+        if address == EVE:
+            return "550 nobody"
+        if asked.count(address) == 1:
+            return "450 later"
+        envelope.rcpt_tos.append(address)
+        return "250 taken"
+
+    box.handle_RCPT = recipient  # type: ignore[attr-defined]
+    mailer = Mailer(Smtp("localhost", box.port, Encryption.NONE, "hopcast@example.org"), retry_s=0.1)
+    mailer.start()
+    try:
+        mailer.send(EVE, "x", "1234 5678")
+        mailer.send(ADA, "x", "1234 5678")
+        assert box.code_to(ADA) == "1234 5678"
+    finally:
+        mailer.close()
+        box.close()
+    assert asked == [EVE, ADA, ADA]
+    said = capfd.readouterr().err
+    assert "550 nobody" in said and "450 later" in said
+
+
+def test_a_mail_that_fails_in_any_way_ends_nothing(
+    mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: Any, **__: Any) -> str:
+        raise ValueError("odd")
+
+    mailer = Mailer(Smtp("localhost", mailbox.port, Encryption.NONE, "hopcast@example.org"))
+    with monkeypatch.context() as patched:
+        patched.setattr(mail, "make_msgid", fails)
+        mailer.send(ADA, "x", "1234 5678")  # the answer must not depend on it
+    assert f"a mail to {ADA} cannot be made: odd" in capfd.readouterr().err
+    deliver, delivered = mailer._deliver, []
+
+    def sometimes(address: str, content: Any) -> None:
+        delivered.append(address)
+        fails() if address == ADA else deliver(address, content)
+
+    monkeypatch.setattr(mailer, "_deliver", sometimes)
+    monkeypatch.setattr(mailer, "check", fails)
+    mailer.start()
+    mailer.send(ADA, "x", "1234 5678")
+    mailer.send(BOB, "x", "1234 5678")
+    assert mailbox.code_to(BOB) == "1234 5678" and delivered == [ADA, BOB]
+    mailer.close()
+    assert f"a mail to {ADA} was not sent: odd" in capfd.readouterr().err

@@ -16,6 +16,7 @@ from conftest import request, user_of
 from databases import Postgres
 from fastapi.testclient import TestClient
 from sqlalchemy import make_url
+from sqlalchemy.exc import OperationalError
 from test_attacks import SQL
 
 from hopcast.errors import InputError
@@ -137,6 +138,40 @@ def test_a_database_serves_one_server(grouped: Settings, served: Start, tmp_path
         prepared(replace(grouped, data=tmp_path / "elsewhere"))
     service.store.close()
     prepared(replace(grouped, data=tmp_path / "elsewhere")).store.close()
+
+
+def test_a_lock_is_taken_again_where_the_database_was_started_anew(
+    grouped: Settings, postgres: Postgres, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first, second = Store(grouped.database), Store(grouped.database)
+    owner = first.user("alice")
+    for number in range(2):
+        first.add_run(Run(id=str(number), owner_id=owner.id, request={}, platform="p", workload="w"))
+    assert first.lock() and not second.lock()
+    postgres.stop()
+    with pytest.raises(OperationalError):
+        first.claim()
+    postgres.start()
+    claimed = first.claim()
+    assert claimed is not None and claimed.id == "0" and not second.lock()
+    postgres.stop()
+    postgres.start()
+    assert second.lock()
+    assert first.claim() is None and first.claim() is None
+    assert capfd.readouterr().err.count("another server has taken the database") == 1
+    second.close()
+    claimed = first.claim()
+    assert claimed is not None and claimed.id == "1", "the other server has ended"
+    first.close()
+
+
+def test_a_study_with_the_character_of_code_zero(grouped: Settings, served: Start) -> None:
+    user = user_of(*served(replace(grouped, workers=0)), "alice")
+    text = 'platform = "fat-tree"\nworkload = "barrier"\n[options]\nranks = 4\n[factors]\nppn = [1, 2]\n'
+    study = user.ask("POST", "/studies", 201, json={"study": text, "name": "a\0b"})
+    assert study["name"] == "a\ufffdb" or user.ask("GET", f"/studies/{study['id']}")["name"] == "a\ufffdb"
+    run = study["cells"][0]["run"]
+    assert user.ask("GET", f"/runs/{run}")["name"] == "a\ufffdb, cell 0"
 
 
 def test_a_wrong_password_is_named_and_not_shown(postgres: Postgres, tmp_path: Path) -> None:

@@ -80,7 +80,14 @@ def test_forged_headers_from_elsewhere(client: str, browser: Callable[..., TestC
     for method, path in routes(visitor.app):
         if path in ("/health", "/leave", "/static/{name}"):
             continue
-        names = {"run_id": "x", "upload_id": "x", "token_id": "1", "user_id": "1", "name": "x"}
+        names = {
+            "run_id": "x",
+            "upload_id": "x",
+            "study_id": "x",
+            "token_id": "1",
+            "user_id": "1",
+            "name": "x",
+        }
         assert asked(visitor, method, path, **names) in (401, 403, 404), (method, path)
 
 
@@ -94,6 +101,9 @@ def test_forged_headers_from_elsewhere(client: str, browser: Callable[..., TestC
         ([("X-Forwarded-User", ADA)], 401),
         ([("X_Forwarded_Email", ADA)], 401),
         ([(HEADER, EVE)], 403),
+        ([(HEADER, "example.org")], 403),
+        ([(HEADER, "@example.org")], 403),
+        ([(HEADER.encode(), f"\u00a0{ADA}".encode())], 403),
         ([(HEADER, f"{ADA}, {EVE}")], 403),
         ([(HEADER, "ada@sub.example.org")], 403),
         ([(HEADER, f"{'a' * 300}@example.org")], 403),
@@ -180,6 +190,11 @@ def test_the_client_is_the_one_that_the_last_proxy_has_seen(group: Settings) -> 
     assert client_of(PROXY, "1.2.3.4, 192.0.2.1") == ("192.0.2.1", "https"), "what a client wrote counts not"
     assert client_of(PROXY, "1.2.3.4, 192.0.2.1, 10.1.0.9") == ("192.0.2.1", "https")
     assert client_of("192.0.2.9", "1.2.3.4") == ("192.0.2.9", "http")
+    assert client_of(f"::ffff:{PROXY}", "192.0.2.1") == ("192.0.2.1", "https"), (
+        "as a socket of IPv6 writes it"
+    )
+    assert client_of("::ffff:192.0.2.9", "1.2.3.4") == ("192.0.2.9", "http")
+    assert client_of("testclient", "1.2.3.4") == ("testclient", "http")
 
 
 def test_two_names_never_become_one(group: Settings) -> None:
@@ -189,6 +204,7 @@ def test_two_names_never_become_one(group: Settings) -> None:
     assert name_in(b"Kelvin@example.org") == "kelvin@example.org"
     # The sign of the kelvin has a small k as its small letter.
     assert name_in("\u212aelvin@example.org".encode()) == "\u212aelvin@example.org"
+    assert name_in("\u00a0ada@example.org".encode()) == "\u00a0ada@example.org", "no space but those of ASCII"
     assert name_in(b"\xff@example.org") == name_in(b"\xfe@example.org") == "", "no text is nobody"
 
 

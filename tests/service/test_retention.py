@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from conftest import User, request, user_of
 from fastapi.testclient import TestClient
-from sqlalchemy import update
+from sqlalchemy import func, inspect, select, update
 
 from hopcast.service import retention
-from hopcast.service.schema import Upload
+from hopcast.service.schema import Token, Upload
 from hopcast.service.settings import Settings
 from hopcast.service.state import Service
 
@@ -66,3 +67,47 @@ def test_what_nobody_needs_goes(alice: User) -> None:
     alice.ask("GET", f"/uploads/{uploads[0]}", 404)
     alice.ask("GET", f"/uploads/{uploads[1]}")
     assert [path.name for path in (data / "uploads").iterdir()] == [uploads[1]]
+
+
+def test_tokens_that_count_no_more_go(idle: User) -> None:
+    store = idle.service.store
+    expired = store.issue(store.user("alice"), "session", -1)
+    lives = store.issue(store.user("alice"), "session", 60)
+    retention.clean(idle.service)
+    with store.sessions.begin() as session:
+        assert session.scalar(select(func.count()).select_from(Token)) == 2, "the session and alice's token"
+    assert store.bearer(lives, "session") is not None and store.bearer(expired, "session") is None
+    assert idle.ask("GET", "/runs")["count"] == 0
+
+
+def test_an_error_ends_no_janitor(
+    monkeypatch: pytest.MonkeyPatch, idle: User, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cleaned: list[int] = []
+
+    def clean(_service: Service) -> None:
+        cleaned.append(1)
+        if len(cleaned) < 3:
+            raise OSError("no room")
+
+    monkeypatch.setattr(retention, "_EVERY_S", 0.01)
+    monkeypatch.setattr(retention, "clean", clean)
+    janitor = retention.Janitor(idle.service)
+    janitor.start()
+    end_s = time.monotonic() + 20
+    while len(cleaned) < 4 and time.monotonic() < end_s:
+        time.sleep(0.01)
+    janitor.close()
+    assert len(cleaned) >= 4 and capfd.readouterr().err.count("nothing was cleaned up: no room") == 2
+
+
+def test_lists_leave_large_fields_in_the_database(idle: User) -> None:
+    store, run = idle.service.store, idle.submit(request(4))
+    assert idle.ask("GET", "/runs")["runs"][0]["id"] == run
+    (listed,), count = store.runs(store.user("alice"))
+    store.change(run, state="finished", ended_at=time.time(), size_B=5)
+    (over,) = store.over()
+    assert count == 1 and (over.id, over.size_B) == (run, 5)
+    for one, fields in ((listed, ("request",)), (over, ("request", "outcome", "notes"))):
+        for field in fields:
+            assert field in inspect(one).unloaded

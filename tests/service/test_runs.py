@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import io
 import json
 import os
@@ -9,6 +11,7 @@ import signal
 import time
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +22,12 @@ from fastapi.testclient import TestClient
 
 import hopcast
 from hopcast import core
+from hopcast.service import api
+from hopcast.service.answers import NewUpload
 from hopcast.service.schema import State
 from hopcast.service.settings import Limits, Settings
 from hopcast.service.state import Service
+from hopcast.service.submission import TooMany
 
 Start = Callable[..., tuple[Service, TestClient]]
 
@@ -208,6 +214,56 @@ def test_an_upload_goes_on_where_it_was_broken_off(alice: User) -> None:
     assert alice.service.settings.upload_file(upload).read_bytes() == content
     alice.ask("DELETE", place, 204)
     alice.ask("GET", place, 404)
+
+
+def test_uploads_at_the_same_time_count_one_by_one(idle: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = idle.service
+    owner, asked = service.store.user("alice"), service.store.uploaded_B
+    object.__setattr__(service.settings.limits, "uploads_B", 10)
+
+    def slowly(user: Any) -> int:
+        size_B = asked(user)
+        time.sleep(0.02)
+        return size_B
+
+    monkeypatch.setattr(service.store, "uploaded_B", slowly)
+
+    def begun(number: int) -> bool:
+        try:
+            api.begin_upload(NewUpload(name=f"file-{number}", size_B=4), owner, service)
+        except TooMany:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(begun, range(8))) == 2
+
+
+def test_a_piece_that_came_in_between_is_not_overwritten(idle: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload = idle.ask("POST", "/uploads", 201, json={"name": "a", "size_B": 4})["id"]
+    store, in_loop = idle.service.store, []
+    find, received = store.upload, store.received
+    looked: list[str] = []
+
+    def found(owner: Any, upload_id: str) -> Any:
+        row = find(owner, upload_id)
+        if not looked:  # another request begins and ends after the first look
+            received(upload_id, 2)
+        looked.append(upload_id)
+        return row
+
+    def note(upload_id: str, received_B: int) -> None:
+        with contextlib.suppress(RuntimeError):
+            in_loop.append(asyncio.get_running_loop())
+        received(upload_id, received_B)
+
+    monkeypatch.setattr(store, "upload", found)
+    monkeypatch.setattr(store, "received", note)
+    first = {"content": b"abcd", "headers": {"Upload-Offset": "0"}}
+    assert "2 bytes have come" in idle.ask("PATCH", f"/uploads/{upload}", 409, **first)["detail"]
+    rest = {"content": b"cd", "headers": {"Upload-Offset": "2"}}
+    assert idle.ask("PATCH", f"/uploads/{upload}", **rest)["received_B"] == 4
+    assert not in_loop, "the database keeps no other request waiting"
 
 
 def test_a_platform_and_a_placement_are_uploaded(alice: User) -> None:

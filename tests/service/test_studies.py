@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -16,7 +17,8 @@ from servers import Server
 
 from hopcast import core
 from hopcast.experiment import runners
-from hopcast.service import study_process
+from hopcast.service import studies, study_process
+from hopcast.service.admission import Refused
 from hopcast.study import conduct, file
 
 STUDY = """platform = "{}"
@@ -128,6 +130,30 @@ def test_a_study_is_stopped(idle: User) -> None:
     assert state["counts"] == {"stopped": 4} and state["is_over"]
     rows = parquet.read_table(io.BytesIO(idle.ask("GET", f"/studies/{study}/table"))).to_pylist()
     assert {row["why"] for row in rows} == {"stopped before it began"}
+
+
+def test_a_page_that_fails_or_takes_long_holds_up_nobody(idle: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {"study": STUDY.format("fat-tree")}
+    slow, other = (idle.ask("POST", "/studies", 201, json=body)["id"] for _ in range(2))
+    tried: list[str] = []
+
+    def task(mode: str, fields: dict[str, Any], *_: Any) -> None:
+        tried.append(mode)
+        raise Refused("study", "takes too long")
+
+    monkeypatch.setattr(idle.service.pool, "task", task)
+    monkeypatch.setattr(studies, "_WAIT_S", 0.1)
+    lock = studies._writing.setdefault(slow, threading.Lock())
+    with lock:
+        assert "being written" in idle.ask("GET", f"/studies/{slow}/table", 503)["detail"]
+        assert idle.ask("GET", f"/studies/{other}/table", 422)["detail"] == "takes too long"
+    assert idle.ask("GET", f"/studies/{other}/table", 422)["detail"] == "takes too long"
+    assert tried == ["study"], "the same failure is not made twice"
+    idle.ask("POST", f"/studies/{other}/stop", 202)
+    idle.ask("GET", f"/studies/{other}/table", 422)
+    monkeypatch.setattr(studies, "_FAILURE_S", 0.0)
+    idle.ask("GET", f"/studies/{other}/table", 422)
+    assert tried == ["study"] * 3, "it is tried where more cells are over, and after a while"
 
 
 def test_cells_count_among_the_runs_that_wait(idle: User, monkeypatch: pytest.MonkeyPatch) -> None:

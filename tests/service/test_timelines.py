@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy
+import pyarrow
+import pytest
 from browsers import check, picture, submitted
+from conftest import User, request
+from pyarrow import parquet
 from servers import Server
+
+from hopcast.service import timelines
+
+PATHS = ("/timeline", "/timeline/calls")
 
 STATE = """root => {
     const view = document.querySelector(root).timeline;
@@ -101,3 +111,43 @@ def test_the_timeline_on_a_phone(page: Any, shared_server: Server) -> None:
     page.goto(f"{page.url}/timeline")
     shown(page)
     check(page)
+
+
+def test_the_first_rows_are_read_in_parts(tmp_path: Path) -> None:
+    draws = numpy.random.default_rng(1)
+    begin, sent = draws.permutation(10_000) / 7, numpy.arange(10_000) / 7
+    names = [f"MPI_{number % 3}" for number in range(10_000)]
+    table = pyarrow.table({"begin_s": begin, "sent_s": sent, "call": names})
+    parquet.write_table(table, tmp_path / "calls.parquet", row_group_size=700)
+
+    class Counted(parquet.ParquetFile):
+        groups = 0
+
+        def read_row_group(self, *arguments: Any, **values: Any) -> Any:
+            Counted.groups += 1
+            return super().read_row_group(*arguments, **values)
+
+    file = Counted(tmp_path / "calls.parquet")
+    found = timelines.first_rows(file, "begin_s", 1000)
+    assert (
+        found.equals(table.filter(pyarrow.array(begin < 1000 / 7)).combine_chunks()) and Counted.groups == 15
+    )
+    Counted.groups = 0
+    assert timelines.first_rows(file, "sent_s", 1000).equals(table.slice(0, 1000))
+    assert Counted.groups == 2, "groups that are later are not read"
+    received = timelines.first_rows(file, "sent_s", 100, ("begin_s", 10.0))
+    assert received["sent_s"].to_pylist() == sorted(sent[begin <= 10.0])[:100]
+    assert timelines.first_rows(file, "begin_s", 20_000).num_rows == 10_000
+
+
+def test_a_timeline_of_too_many_records_is_refused(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = alice.submit(request(4, records=1000))
+    alice.over(run)
+    get = {path: alice.http.get(f"/runs/{run}{path}", headers=alice.headers) for path in PATHS}
+    assert {answer.status_code for answer in get.values()} == {200}
+    assert "calls and stretches of computing that were kept" in get["/timeline"].text
+    calls = get["/timeline/calls"].json()
+    assert calls["ranks"] == 4 and calls["kept"] > 4 and calls["messages"]["sent"]
+    monkeypatch.setattr(timelines, "_MOST_READ", 3)
+    for path in PATHS:
+        assert alice.http.get(f"/runs/{run}{path}", headers=alice.headers).status_code == 422

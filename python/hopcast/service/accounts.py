@@ -13,12 +13,13 @@ from hopcast.service.schema import Blocked, Code, Run, State, Token, User
 from hopcast.service.settings import Accounts
 from hopcast.service.store import Store
 
-_ADDRESS = re.compile(r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*")
+# By % and !, some mail servers pass a mail on to another domain; =? begins an encoded word.
+_ADDRESS = re.compile(r"[a-z0-9._+-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*")
 _LONGEST = 200
 
 
 def address_of(text: str) -> str | None:
-    """Address of e-mail in small letters; None for what is none, or holds more than ASCII."""
+    """Address of e-mail in small letters; None unless it has letters and digits of ASCII and `._+-` alone."""
     address = text.strip()
     # Letters of other alphabets have no one way to be small: two addresses could become one.
     if not address.isascii() or len(address) > _LONGEST or not _ADDRESS.fullmatch(address.lower()):
@@ -28,7 +29,7 @@ def address_of(text: str) -> str | None:
 
 def name_of(text: str) -> str:
     """Name of a user, in small letters if all are ASCII: of others, two names could become one."""
-    name = text.strip()
+    name = text.strip(" \t")  # no other spaces, so that `Directory.named` refuses a name with one
     return name.lower() if name.isascii() else name
 
 

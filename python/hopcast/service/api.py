@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Annotated
 
+import anyio
 from fastapi import APIRouter, BackgroundTasks, Header, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse
 from starlette.concurrency import run_in_threadpool
@@ -40,13 +42,17 @@ ERRORS: dict[int | str, dict] = {
 }
 """Answers that any route may give."""
 
+_announcing = threading.Lock()
+"""Lock around the sum of a user's uploads and a new one, so that those at the same time count one by one."""
+
 router = APIRouter(prefix=PREFIX, responses=ERRORS)
 
 
 @router.post("/uploads", status_code=201, tags=["uploads"])
 def begin_upload(body: NewUpload, user: Signed, service: Services) -> UploadState:
     """Announces a file; its bytes follow with PATCH, in pieces of any size."""
-    upload_id = submission.begin_upload(service, user, body.name, body.size_B)
+    with _announcing:
+        upload_id = submission.begin_upload(service, user, body.name, body.size_B)
     return UploadState(id=upload_id, name=body.name, size_B=body.size_B, received_B=0)
 
 
@@ -65,16 +71,18 @@ async def continue_upload(
     upload_offset: Annotated[int, Header(ge=0, le=2**50)],
 ) -> UploadState:
     """Appends the body to a file, from `Upload-Offset` on, which is as much as has come."""
-    upload = await run_in_threadpool(_upload, service, user, upload_id)
-    if upload_offset != upload.received_B:
-        raise HTTPException(409, f"{upload.received_B} bytes have come; go on there")
-    if upload.id in service.receiving:
+    await run_in_threadpool(_upload, service, user, upload_id)
+    if upload_id in service.receiving:
         raise HTTPException(409, "another piece of this file comes at this moment")
-    service.receiving.add(upload.id)
+    service.receiving.add(upload_id)
     try:
+        # Read once more: a piece may have come in between.
+        upload = await run_in_threadpool(_upload, service, user, upload_id)
+        if upload_offset != upload.received_B:
+            raise HTTPException(409, f"{upload.received_B} bytes have come; go on there")
         await _append(service, upload, request)
     finally:
-        service.receiving.discard(upload.id)
+        service.receiving.discard(upload_id)
     return _state_of(upload)
 
 
@@ -88,7 +96,7 @@ def delete_upload(upload_id: str, user: Signed, service: Services) -> None:
 def estimate(body: Submission, user: Signed, service: Services) -> Estimate:
     """Builds a run and begins it, for a second, to say what all of it will take."""
     admission_of, files = submission.admitted(service, user, body.request, body.files)
-    return Estimate(**service.pool.estimate(admission_of, files))
+    return Estimate(**service.pool.estimate(admission_of, files, user.id))
 
 
 @router.post("/runs", status_code=201, tags=["runs"])
@@ -187,7 +195,8 @@ async def _append(service: Service, upload: Upload, request: Request) -> None:
         finally:
             out.flush()
             upload.received_B = min(out.tell(), upload.size_B)
-            service.store.received(upload.id, upload.received_B)
+            with anyio.CancelScope(shield=True):  # also noted where the client is gone
+                await run_in_threadpool(service.store.received, upload.id, upload.received_B)
 
 
 def _upload(service: Service, user: User, upload_id: str) -> Upload:

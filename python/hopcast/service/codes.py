@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import ipaddress
 import secrets
+import threading
 import time
 
 from sqlalchemy import delete, func, select, update
@@ -45,6 +46,7 @@ class Codes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._counting = threading.Lock()
 
     def begin(self, address: str, client: str) -> tuple[str, str]:
         """A secret for the browser that asks, and the code to send. Raises `TooManyCodes`.
@@ -53,7 +55,8 @@ class Codes:
         """
         now_s, client = time.time(), _network(client)
         flow, code = secrets.token_urlsafe(32), f"{secrets.randbelow(10**_DIGITS):0{_DIGITS}}"
-        with self._store.sessions.begin() as session:
+        # One at a time, so that those at the same time count one by one.
+        with self._counting, self._store.sessions.begin() as session:
             session.execute(delete(Code).where(Code.created_at < now_s - _DAY_S))
             lately = select(func.count()).select_from(Code).where(Code.created_at > now_s - _HOUR_S)
             by_address, by_client = Code.address == address, Code.client == client
@@ -99,4 +102,5 @@ def _network(client: str) -> str:
         address = ipaddress.ip_address(client)
     except ValueError:
         return client[:64]
+    address = getattr(address, "ipv4_mapped", None) or address
     return str(address) if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))

@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError
 
 from hopcast import core
 from hopcast.errors import InputError
+from hopcast.service import exposure
 from hopcast.service.accounts import address_of, name_of
 from hopcast.service.settings import Accounts, Encryption, Limits, Settings, SignIn, Smtp
 from hopcast.toml import tomllib
@@ -285,6 +286,10 @@ def _contradictions(values: Mapping[str, Any]) -> Any:
     for section in ("database", "accounts.smtp"):
         if values[f"{section}.password_file"] and values[f"{section}.password_env"]:
             yield f"{section}.password_file and {section}.password_env are both given; allowed: one of them"
+    for key in ("database.password_file", "accounts.smtp.password_file"):
+        file = values[key]
+        if file is not None and (place := exposure.exposed(file)) is not None:
+            yield f"{key} = '{file}' {exposure.words(file, place)}"
     if values["database.password_file"] and values["database.url"] is None:
         yield f"database.url is missing: {KEYS['database.url'].allowed}"
 

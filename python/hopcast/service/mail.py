@@ -24,7 +24,7 @@ class Mailer:
 
     def __init__(self, smtp: Smtp, retry_s: float = 5.0) -> None:
         self._smtp, self._retry_s = smtp, retry_s
-        self._waiting: queue.Queue[EmailMessage | None] = queue.Queue(_WAITING)
+        self._waiting: queue.Queue[tuple[str, EmailMessage] | None] = queue.Queue(_WAITING)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._work, name="mailer", daemon=True)
 
@@ -41,18 +41,20 @@ class Mailer:
 
     def send(self, address: str, subject: str, text: str) -> None:
         """Gives a mail to be sent; what is wrong with it is written to standard error."""
-        mail = EmailMessage()
-        mail["From"], mail["To"], mail["Subject"] = self._smtp.sender, address, subject
-        mail["Date"], mail["Message-ID"] = (
-            formatdate(),
-            make_msgid(domain=self._smtp.sender.partition("@")[2]),
-        )
-        mail["Auto-Submitted"] = "auto-generated"
-        mail.set_content(text)
         try:
-            self._waiting.put_nowait(mail)
+            self._waiting.put_nowait((address, self._mail(address, subject, text)))
         except queue.Full:
             _say(f"more than {_WAITING} mails wait: one to {address} is not sent")
+        except Exception as error:  # an answer must not tell for which addresses a mail is made
+            _say(f"a mail to {address} cannot be made: {_words(error)}")
+
+    def _mail(self, address: str, subject: str, text: str) -> EmailMessage:
+        mail, sender = EmailMessage(), self._smtp.sender
+        mail["From"], mail["To"], mail["Subject"] = sender, address, subject
+        mail["Date"], mail["Message-ID"] = formatdate(), make_msgid(domain=sender.partition("@")[2])
+        mail["Auto-Submitted"] = "auto-generated"
+        mail.set_content(text)
+        return mail
 
     def check(self) -> str | None:
         """The reason why the mail server takes nothing from here; None if it does."""
@@ -63,22 +65,30 @@ class Mailer:
             return f"the mail server {self._smtp.host}:{self._smtp.port} fails: {_words(error)}"
 
     def _work(self) -> None:
-        if (problem := self.check()) is not None:
-            _say(problem)
+        try:
+            if (problem := self.check()) is not None:
+                _say(problem)
+        except Exception as error:
+            _say(f"the mail server cannot be tried: {_words(error)}")
         while not self._closing.is_set():
-            mail = self._waiting.get()
-            if mail is not None:
-                self._deliver(mail)
+            waiting = self._waiting.get()
+            if waiting is None:
+                continue
+            try:
+                self._deliver(*waiting)
+            except Exception as error:  # of one mail: the thread goes on with the next
+                _say(f"a mail to {waiting[0]} was not sent: {_words(error)}")
 
-    def _deliver(self, mail: EmailMessage) -> None:
+    def _deliver(self, address: str, mail: EmailMessage) -> None:
         for attempt in range(_ATTEMPTS):
             try:
                 with self._connected() as server:
-                    server.send_message(mail)
+                    # A server gets the address as it was checked, and not as it reads in the mail.
+                    server.send_message(mail, to_addrs=[address])
                 return
             except (OSError, smtplib.SMTPException) as error:
-                _say(f"a mail to {mail['To']} was not sent: {_words(error)}")
-                if isinstance(error, smtplib.SMTPRecipientsRefused | smtplib.SMTPSenderRefused):
+                _say(f"a mail to {address} was not sent: {_words(error)}")
+                if _is_refused(error):
                     return
             if attempt + 1 < _ATTEMPTS and self._closing.wait(self._retry_s):
                 return
@@ -100,11 +110,23 @@ class Mailer:
         return server
 
 
+def _is_refused(error: Exception) -> bool:
+    """True if the server refuses address or sender for good; after a code 4xx it may take them later."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return all(code >= 500 for code, _ in error.recipients.values())
+    return isinstance(error, smtplib.SMTPSenderRefused) and error.smtp_code >= 500
+
+
 def _words(error: Exception) -> str:
-    if isinstance(error, smtplib.SMTPResponseException):
-        said = error.smtp_error
-        return f"{error.smtp_code} {said.decode(errors='replace') if isinstance(said, bytes) else said}"
-    return str(error) or type(error).__name__
+    code: int
+    said: bytes | str
+    if isinstance(error, smtplib.SMTPRecipientsRefused) and error.recipients:
+        code, said = next(iter(error.recipients.values()))
+    elif isinstance(error, smtplib.SMTPResponseException):
+        code, said = error.smtp_code, error.smtp_error
+    else:
+        return str(error) or type(error).__name__
+    return f"{code} {said.decode(errors='replace') if isinstance(said, bytes) else said}"
 
 
 def _say(text: str) -> None:

@@ -139,7 +139,8 @@ def _answer_form(
     try:
         admission_of, files = submission.admitted(service, user, form.request_of(values, uploads), uploads)
         if not queue:
-            return _form(user, values, estimate=service.pool.estimate(admission_of, files), **shown)
+            found = service.pool.estimate(admission_of, files, user.id)
+            return _form(user, values, estimate=found, **shown)
         name, notes = values.get("name", "")[:200], values.get("notes", "")[:20_000]
         run = submission.submit(service, user, admission_of, files, name, notes)
     except Refused as error:

@@ -35,8 +35,9 @@ class ProxyHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_trusted = self._is_trusted(scope)
         scope = dict(scope)
+        scope["client"] = _unmapped(scope.get("client"))
+        is_trusted = self._is_trusted(scope)
         names = self._identities(scope) if is_trusted else []
         scope["headers"] = [
             (name, value) for name, value in scope["headers"] if not self._is_removed(name, is_trusted, names)
@@ -50,17 +51,27 @@ class ProxyHeaders:
             client = ipaddress.ip_address((scope.get("client") or ("",))[0])
         except ValueError:
             return False
-        mapped = getattr(client, "ipv4_mapped", None)
-        return any((mapped or client) in network for network in self._trusted)
+        return any(client in network for network in self._trusted)
 
     def _identities(self, scope: Scope) -> list[bytes]:
-        return [value for name, value in scope["headers"] if name == self._header and value.strip()]
+        return [value for name, value in scope["headers"] if name == self._header and value.strip(b" \t")]
 
     def _is_removed(self, name: bytes, is_trusted: bool, names: list[bytes]) -> bool:
         # A proxy may add its own tokens for the user whom it names: those are none of ours.
         if name == self._header or (name == b"authorization" and names):
             return True
         return not is_trusted and (name.startswith(b"x-forwarded-") or name in _FORWARDED)
+
+
+def _unmapped(client: tuple[str, int] | None) -> tuple[str, int] | None:
+    """A client with its address of IPv4, where a socket of IPv6 has written it as `::ffff:192.0.2.1`."""
+    if client is None:
+        return None
+    try:
+        mapped = getattr(ipaddress.ip_address(client[0]), "ipv4_mapped", None)
+    except ValueError:
+        return client
+    return client if mapped is None else (str(mapped), client[1])
 
 
 def _name_of(value: bytes) -> str:

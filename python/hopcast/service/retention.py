@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
+import sys
 import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from hopcast.service import submission
+from hopcast.service import leavings, submission
 from hopcast.service.schema import Run
 from hopcast.service.state import Service
 
@@ -36,7 +36,11 @@ class Janitor:
 
     def _work(self) -> None:
         while True:
-            clean(self._service)
+            try:
+                clean(self._service)
+            except Exception as error:  # a database that is away, for instance: the next time may be better
+                words = str(error) or type(error).__name__
+                print(f"hopcast serve: nothing was cleaned up: {words}", file=sys.stderr, flush=True)
             if self._closing.wait(_EVERY_S):
                 return
 
@@ -55,13 +59,14 @@ def clean(service: Service) -> None:
             total_B -= over[first].size_B
             first += 1
         _delete(service, over[:first])
+    service.store.delete_expired(now_s)
     for upload in service.store.uploads_before(now_s - settings.keep_uploads_s):
         submission.forget_upload(service, upload.id)
     for folder in ("runs", "archives", "estimates"):
         for path in (settings.data / folder).glob("*"):
             is_known = folder == "runs" and service.store.run(path.name) is not None
             if not is_known and _changed_s(path) < now_s - _LEFT_OVER_S:
-                _remove(path)
+                leavings.remove(path)
 
 
 def _delete(service: Service, runs: Iterable[Run]) -> None:
@@ -74,10 +79,3 @@ def _changed_s(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return time.time()
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

@@ -202,7 +202,7 @@ def command(
     words += ["--proc", "/proc", "--dev", "/dev"]
     for small in ("/tmp", "/dev/shm"):
         words += ["--size", str(_TEMPORARY_B), "--tmpfs", small]
-    for place in _installed():
+    for place in installed():
         # A link at the top, as /lib is one to /usr/lib, stays one.
         if place.is_symlink() and place.parent == Path("/"):
             words += ["--symlink", os.readlink(place), str(place)]
@@ -214,7 +214,7 @@ def command(
     return [*words, *inner]
 
 
-def _installed() -> list[Path]:
+def installed() -> list[Path]:
     """Files and folders of installed software, folders before what is in them."""
     places = {
         "/usr",
@@ -261,19 +261,63 @@ class Usage:
     """Processor time that they and those that ended have taken [s]."""
 
 
-def usage(outer: int) -> Usage:
-    """Resources that a sandbox uses."""
-    pages, ticks, waiting = 0, 0, [outer]
-    while waiting:
-        number = waiting.pop()
-        waiting += _children(number)
-        try:
-            fields = Path(f"/proc/{number}/stat").read_text().rpartition(") ")[2].split()
-        except OSError:
-            continue
-        ticks += sum(int(field) for field in fields[11:15])
-        pages += int(fields[21])
-    return Usage(pages * os.sysconf("SC_PAGE_SIZE"), ticks / os.sysconf("SC_CLK_TCK"))
+@dataclass(frozen=True)
+class _Ticks:
+    """Processor time of a process, in ticks of the kernel's clock."""
+
+    own: int
+    reaped: int
+    """Time of its children that have ended, if it has waited for them."""
+    pages: int
+
+
+class Meter:
+    """Resources that a sandbox uses, looked at again and again."""
+
+    def __init__(self, outer: int) -> None:
+        self._outer = outer
+        self._seen: dict[tuple[int, str], _Ticks] = {}
+        """Processes at the last look, by number and start."""
+        self._lost = 0
+        """Time of processes that have ended, and for which nobody has waited."""
+
+    def usage(self) -> Usage:
+        """Resources that are used at this moment, with the time of those that ended."""
+        now: dict[tuple[int, str], _Ticks] = {}
+        waiting = [self._outer]
+        while waiting:
+            number = waiting.pop()
+            waiting += _children(number)
+            now |= _ticks_of(number)
+        for number, start in self._seen.keys() - now.keys():
+            # It may have gone to another parent while this look was taken.
+            now |= {key: ticks for key, ticks in _ticks_of(number).items() if key[1] == start}
+        # Where a program ignores SIGCHLD, the kernel adds a child's time to nobody's. Where it does not, the
+        # time goes to the one that has waited, and must not count twice.
+        gone = sum(self._seen[key].own + self._seen[key].reaped for key in self._seen.keys() - now.keys())
+        passed_on = sum(now[key].reaped - self._seen[key].reaped for key in self._seen.keys() & now.keys())
+        self._lost += max(0, gone - passed_on)
+        self._seen = now
+        ticks = self._lost + sum(one.own + one.reaped for one in now.values())
+        pages = sum(one.pages for one in now.values())
+        return Usage(pages * os.sysconf("SC_PAGE_SIZE"), ticks / os.sysconf("SC_CLK_TCK"))
+
+
+def _ticks_of(number: int) -> dict[tuple[int, str], _Ticks]:
+    """Ticks of a process by its number and start; nothing if it has gone."""
+    fields = fields_of(number)
+    if fields is None:
+        return {}
+    user, system, reaped_user, reaped_system = map(int, fields[11:15])
+    return {(number, fields[19]): _Ticks(user + system, reaped_user + reaped_system, int(fields[21]))}
+
+
+def fields_of(pid: int) -> list[str] | None:
+    """Fields of /proc/PID/stat after the name, the state first; None if there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return None
 
 
 def _children(number: int) -> list[int]:

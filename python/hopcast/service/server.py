@@ -14,7 +14,7 @@ import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 
 from hopcast.errors import InputError
-from hopcast.service import confinement, sandbox
+from hopcast.service import confinement, exposure, sandbox
 from hopcast.service.app import application, prepare
 from hopcast.service.cgroups import Groups, Unavailable
 from hopcast.service.settings import Settings, SignIn
@@ -90,7 +90,8 @@ def _groups() -> Groups | None:
 
 
 def _prepared(settings: Settings, groups: Groups | None = None) -> Service:
-    """The service, with its database. Raises `InputError` where there is none."""
+    """The service, with its database. Raises `InputError` where there is none, or runs could read it."""
+    exposure.check(settings)
     if settings.programs and (problem := sandbox.problem()) is not None:
         print(f"Programs are refused, because they cannot run in a sandbox: {problem}.", file=sys.stderr)
         settings = replace(settings, programs=False)

@@ -96,7 +96,8 @@ class Accounts:
             return True
         if self.sign_in is SignIn.PROXY and not self.addresses and not self.domains:
             return True  # the proxy alone decides
-        return "*" in self.domains or name.rpartition("@")[2] in self.domains
+        local, _, domain = name.rpartition("@")
+        return "*" in self.domains or (bool(local) and domain in self.domains)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import sys
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -21,8 +23,8 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.orm import Session, defer, load_only, sessionmaker
 
 from hopcast.service.schema import Base, Blocked, Run, State, StudyCell, Token, Upload, User
 from hopcast.service.study_store import StudyTables
@@ -62,6 +64,8 @@ class Store(StudyTables):
             self._engine = create_engine(url, **_POSTGRESQL)
             event.listen(self._engine, "before_cursor_execute", _without_nul, retval=True)
         self._lock: Connection | None = None
+        self._is_locked = self._is_taken = False
+        self._locking = threading.Lock()
         Base.metadata.create_all(self._engine)
         self.sessions: Any = sessionmaker(self._engine, expire_on_commit=False)
 
@@ -73,13 +77,35 @@ class Store(StudyTables):
         if self._engine.dialect.name == "sqlite":
             return True
         self._lock = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        return bool(self._lock.scalar(select(func.pg_try_advisory_lock(_LOCK))))
+        self._is_locked = bool(self._lock.scalar(select(func.pg_try_advisory_lock(_LOCK))))
+        return self._is_locked
+
+    def _keeps_lock(self) -> bool:
+        """True unless another server has taken the database; a lock that was lost is taken again."""
+        with self._locking:
+            if self._lock is None:
+                return True
+            if self._is_locked:
+                try:  # the lock lives as long as its connection
+                    self._lock.scalar(select(1))
+                    return True
+                except DBAPIError:
+                    self._is_locked = False
+            self._end_lock()
+            was_taken, self._is_taken = self._is_taken, not self.lock()
+            if self._is_taken and not was_taken:
+                text = "another server has taken the database: no run begins here until it ends"
+                print(f"hopcast serve: {text}", file=sys.stderr, flush=True)
+            return self._is_locked
+
+    def _end_lock(self) -> None:
+        if self._lock is not None and not self._lock.closed:
+            self._lock.invalidate()
+            self._lock.close()
 
     def close(self) -> None:
         """Closes all connections."""
-        if self._lock is not None:
-            self._lock.invalidate()
-            self._lock.close()
+        self._end_lock()
         self._engine.dispose()
 
     def _begin(self) -> Any:
@@ -145,6 +171,11 @@ class Store(StudyTables):
         """Removes the token of a session."""
         with self._begin() as session:
             session.execute(delete(Token).where(Token.hash == _hash(token), Token.kind == "session"))
+
+    def delete_expired(self, time_s: float) -> None:
+        """Forgets tokens that count no more at this time."""
+        with self._begin() as session:
+            session.execute(delete(Token).where(Token.expires_at <= time_s))
 
     # Uploads
 
@@ -230,7 +261,11 @@ class Store(StudyTables):
     def runs(
         self, owner: User, search: str = "", state: str | None = None, limit: int = 50, offset: int = 0
     ) -> tuple[Sequence[Run], int]:
-        """Runs of a user, the latest first, and how many there are in all; cells of studies are left out."""
+        """Runs of a user, the latest first, and how many there are in all; cells of studies are left out.
+
+        They come without what no list shows and may be large, their requests above all.
+        """
+        large = [defer(one, raiseload=True) for one in (Run.request, Run.inputs, Run.words, Run.process)]
         where: list[ColumnElement[bool]] = [Run.owner_id == owner.id]
         where.append(Run.id.not_in(select(StudyCell.run_id)))
         if state is not None:
@@ -240,7 +275,7 @@ class Store(StudyTables):
         with self._begin() as session:
             count = session.scalar(select(func.count()).select_from(Run).where(*where)) or 0
             page = select(Run).where(*where).order_by(Run.created_at.desc(), Run.id).limit(limit)
-            return session.scalars(page.offset(offset)).all(), count
+            return session.scalars(page.offset(offset).options(*large)).all(), count
 
     def in_state(self, state: State) -> Sequence[Run]:
         """All runs in a state, the first submitted first."""
@@ -265,6 +300,8 @@ class Store(StudyTables):
 
     def claim(self) -> Run | None:
         """Takes the run that has waited longest, for the caller alone."""
+        if not self._keeps_lock():
+            return None
         queued = Run.state == State.QUEUED.value
         with self._begin() as session:
             first = session.scalar(select(Run.id).where(queued).order_by(Run.created_at, Run.id).limit(1))
@@ -275,25 +312,32 @@ class Store(StudyTables):
             return session.get(Run, first, populate_existing=True) if taken.rowcount else None
 
     def over(self, owner: User | None = None) -> Sequence[Run]:
-        """Runs that are over, the oldest first; of one user, or of all."""
+        """Runs that are over, of one user or of all, the oldest first: their id, state, size and end."""
+        fields = load_only(Run.id, Run.state, Run.size_B, Run.ended_at, raiseload=True)
         over = [state.value for state in State if state.is_over]
         where: list[ColumnElement[bool]] = [Run.state.in_(over)]
         if owner is not None:
             where.append(Run.owner_id == owner.id)
         with self._begin() as session:
-            return session.scalars(select(Run).where(*where).order_by(Run.ended_at)).all()
+            return session.scalars(select(Run).where(*where).options(fields).order_by(Run.ended_at)).all()
 
 
 def _without_nul(
     _connection: Any, _cursor: Any, statement: str, parameters: Any, _context: Any, _is_many: bool
 ) -> tuple[str, Any]:
     """Replaces in texts the one character that PostgreSQL keeps in none."""
-    if isinstance(parameters, dict):
-        parameters = {
-            name: value.replace("\0", "\ufffd") if isinstance(value, str) else value
-            for name, value in parameters.items()
-        }
-    return statement, parameters
+    return statement, _replaced(parameters)
+
+
+def _replaced(value: Any) -> Any:
+    """Parameters of one statement, or of many, without characters of code zero."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd")
+    if isinstance(value, dict):
+        return {name: _replaced(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_replaced(one) for one in value]
+    return value
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

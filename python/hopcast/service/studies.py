@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 import threading
+import time
+import weakref
 import zipfile
 from collections import Counter
 from collections.abc import Mapping
@@ -13,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hopcast.service import admission, archive, process, study_process, submission
+from fastapi import HTTPException
+
+from hopcast.service import admission, archive, leavings, process, study_process, submission
 from hopcast.service.admission import Refused
 from hopcast.service.schema import Run, State, Study, StudyCell, User
 from hopcast.service.state import Service
@@ -26,7 +29,19 @@ _PLAN_S, _PAGE_S = 20, 60
 DELETED = "deleted"
 """State of a cell whose run is not there any more."""
 
-_writing = threading.Lock()
+_WAIT_S = 5.0
+"""Time for which a request waits until another one has written the page of the same study [s]."""
+
+_FAILURE_S = 600.0
+"""Time after which a page that could not be made is tried again though no more cells are over [s]."""
+_MOST_FAILURES = 1000
+
+_guard = threading.Lock()
+"""Lock around the two tables below."""
+_writing: weakref.WeakValueDictionary[str, threading.Lock] = weakref.WeakValueDictionary()
+"""Locks by study, for as long as somebody writes its page or waits for it."""
+_failures: dict[Path, tuple[str, Refused, float]] = {}
+"""Stamps, errors and times of the latest pages that could not be made, by folder."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +130,7 @@ def delete(service: Service, study: Study) -> None:
         if run is not None:
             submission.delete(service, run)
     service.store.delete_study(study.id)
-    shutil.rmtree(_folder(service, study), ignore_errors=True)
+    leavings.remove(_folder(service, study))
 
 
 def page(service: Service, study: Study) -> Path:
@@ -178,9 +193,14 @@ def _written(service: Service, study: Study, kind: str, links: Mapping[int, str]
     found = service.store.cells(study.id)
     stamp = json.dumps([[state_of(run) for _, run in found], sorted(links)])
     folder = _folder(service, study) / kind
-    with _writing:
-        noted = folder / "stamp.json"
-        if noted.is_file() and noted.read_text(encoding="utf-8") == stamp:
+    if _is_written(folder, stamp):
+        return folder
+    with _guard:
+        writing = _writing.setdefault(study.id, threading.Lock())
+    if not writing.acquire(timeout=_WAIT_S):
+        raise HTTPException(503, "the page of this study is being written; try again in a minute")
+    try:
+        if _is_written(folder, stamp):
             return folder
         folder.mkdir(parents=True, exist_ok=True)
         fields = {
@@ -191,9 +211,33 @@ def _written(service: Service, study: Study, kind: str, links: Mapping[int, str]
         }
         inputs = _inputs(service, [run for _, run in found if run is not None])
         kept = (study_process.PRODUCED, folder)
-        service.pool.task("study", fields, inputs, _PAGE_S, kept)
-        noted.write_text(stamp, encoding="utf-8")
+        try:
+            service.pool.task("study", fields, inputs, _PAGE_S, kept)
+        except Refused as error:
+            _note_failure(folder, stamp, error)
+            raise
+        (folder / "stamp.json").write_text(stamp, encoding="utf-8")
+    finally:
+        writing.release()
     return folder
+
+
+def _is_written(folder: Path, stamp: str) -> bool:
+    """True if the folder holds table and page of this stamp. Raises `Refused` if they could not be made."""
+    with _guard:
+        failure = _failures.get(folder)
+    if failure is not None and failure[0] == stamp and time.monotonic() < failure[2] + _FAILURE_S:
+        raise Refused(failure[1].field, str(failure[1]))
+    noted = folder / "stamp.json"
+    return noted.is_file() and noted.read_text(encoding="utf-8") == stamp
+
+
+def _note_failure(folder: Path, stamp: str, error: Refused) -> None:
+    with _guard:
+        _failures.pop(folder, None)
+        _failures[folder] = (stamp, error, time.monotonic())
+        while len(_failures) > _MOST_FAILURES:
+            del _failures[next(iter(_failures))]
 
 
 def _fields(cell: StudyCell, run: Run | None) -> dict[str, Any]:

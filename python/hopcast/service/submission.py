@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hopcast.service import admission, confinement, pool
+from hopcast.service import admission, confinement, leavings, pool, probes
 from hopcast.service.admission import Admitted, Refused
+from hopcast.service.probes import TooMany as TooMany
 from hopcast.service.schema import Run, State, User
 from hopcast.service.state import Service
 from hopcast.service.store import secret
-
-
-class TooMany(Exception):
-    """A user has reached a limit; the text says which."""
 
 
 def admitted(
@@ -81,7 +77,7 @@ def laid_out(
     """A run that is not in the queue yet, with its files in its folder."""
     run_id = secret()
     request = admission_of.request
-    pool.lay_out(pool.inputs_of(service.settings, run_id), admission_of, files)
+    probes.lay_out(pool.inputs_of(service.settings, run_id), admission_of, files)
     return Run(
         id=run_id,
         owner_id=user.id,
@@ -115,7 +111,7 @@ def delete(service: Service, run: Run) -> None:
     """Deletes a run and its files; its process is ended by its worker."""
     service.store.delete_run(run.id)
     if run.state != State.RUNNING.value:
-        shutil.rmtree(service.settings.run_folder(run.id), ignore_errors=True)
+        leavings.remove(service.settings.run_folder(run.id))
 
 
 def begin_upload(service: Service, user: User, name: str, size_B: int) -> str:

@@ -1,0 +1,95 @@
+"""Programs that are sent to a server that is not root, and runs them in a sandbox."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from servers import Unprivileged
+
+from hopcast.service import sandbox
+
+LIMITS = """
+[limits]
+wall = "30 s"
+cpu = "12 s"
+memory = "3 GiB"
+disk = "100 MB"
+[programs]
+enabled = true
+processes = 64
+"""
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[Unprivileged]:
+    """Serves with these limits; the test is skipped where there is no sandbox."""
+    started = Unprivileged(LIMITS)
+    try:
+        refused = [line for line in started.said().splitlines() if line.startswith("Programs are refused")]
+        if refused:
+            pytest.skip(refused[0])
+        yield started
+    finally:
+        started.close()
+
+
+def submit(server: Unprivileged, tmp_path: Path, code: str, ranks: int = 2, **options: Any) -> str:
+    """A run of a rank function, whose file defines `main(comm)`."""
+    (tmp_path / "program.py").write_text(code)
+    asked = {
+        "platform": "crossbar",
+        "workload": {"kind": "function", "file": "program.py", "name": "main"},
+        "ranks": ranks,
+        **options,
+    }
+    return server.client.submit(asked, {"program.py": tmp_path / "program.py"})["id"]
+
+
+def over(server: Unprivileged, run: str, limit_s: float = 120) -> dict[str, Any]:
+    end_s = time.monotonic() + limit_s
+    while (state := server.client.state(run))["ended_at"] is None:
+        assert time.monotonic() < end_s, state
+        time.sleep(0.1)
+    return state
+
+
+def told(server: Unprivileged, tmp_path: Path, codes: dict[str, str]) -> dict[str, str]:
+    """Words of hostile codes, by their names: each reports what it has got, or the error that it met.
+
+    They come back as the error of the run, which a program may write as it likes.
+    """
+    tries = "".join(f"    attempt({name!r}, {code!r})\n" for name, code in codes.items())
+    body = f"""
+import os, socket, sys, subprocess, ctypes, json, fcntl, traceback
+found = {{}}
+def attempt(name, code):
+    said = []
+    try:
+        exec(code, globals() | {{"said": said}})
+    except BaseException as error:
+        said.append(f"{{type(error).__name__}}: {{error}}")
+    found[name] = "|".join(map(str, said))[:200]
+def main(comm):
+    folder = os.path.dirname(os.getcwd())
+{tries}    open(folder + "/ended.json", "w").write(json.dumps({{"error": json.dumps(found)}}))
+    os._exit(0)
+"""
+    state = over(server, submit(server, tmp_path, body, 1))
+    assert state["error"] and state["error"].startswith("{"), state
+    return json.loads(state["error"])
+
+
+def processes_of(server: Unprivileged) -> list[int]:
+    """All processes that the server has started."""
+    found, waiting = [], [server.process.pid]
+    while waiting:
+        children = sandbox._children(waiting.pop())
+        found += children
+        waiting += children
+    return found
