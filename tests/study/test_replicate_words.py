@@ -1,4 +1,4 @@
-"""What replicates say of themselves."""
+"""Words of replicates: an interval, or that nothing is random."""
 
 from __future__ import annotations
 
