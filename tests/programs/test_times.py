@@ -58,6 +58,8 @@ def timed(folder: Path, program: str, platform: str, *words: str, model: str) ->
     assert report["failure"] is None, (report["failure"], done.stderr)
     times: dict[str, list[float]] = {}
     for line in done.stderr.splitlines():
+        if line.startswith("warning"):
+            continue
         name, rank, time = line.split()
         times.setdefault(name, [math.nan] * 4)[int(rank)] = float(time) / 1e6
     return report, times

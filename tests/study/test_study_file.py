@@ -221,5 +221,5 @@ def test_each_cell_has_its_own_input_file(tmp_path: Path, monkeypatch) -> None:
     Path("input.in").write_text("{time}")
     text = '[options]\nranks = 1\n[files]\ninput = "input.in"\n[factors]\ntime = [0.5, 2.0]\n'
     pieces = cells.pieces(study(text, 'platform = "crossbar"\nworkload = "reads.py"\n'))
-    assert [run_cell.run(piece.inputs)["makespan_s"] for piece in pieces] == [0.5, 2.0]
+    assert [run_cell.run(piece.inputs).values["makespan_s"] for piece in pieces] == [0.5, 2.0]
     assert Path.cwd() == tmp_path and not Path("input").exists()
