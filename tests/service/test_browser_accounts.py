@@ -9,13 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsers import PHONE, check
+from mailboxes import Mailbox
 from servers import HOPCAST
-
-browsers = pytest.importorskip("test_browser", reason="playwright is not installed")
-from mailboxes import Mailbox  # noqa: E402
-from test_browser import CHROMIUM, PHONE, check, chromium  # noqa: E402, F401
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
 
 ADA, OPERATOR = "ada@example.org", "op@example.org"
 
@@ -58,7 +54,7 @@ def enter(page: Any, address: str, mailbox: Mailbox, name: str) -> None:
     page.get_by_role("button", name="Sign out").wait_for()
 
 
-def test_a_group_signs_in_and_an_operator_blocks(chromium: Any, group: tuple[str, Mailbox]) -> None:  # noqa: F811
+def test_a_group_signs_in_and_an_operator_blocks(chromium: Any, group: tuple[str, Mailbox]) -> None:
     address, mailbox = group
     ada = chromium.new_context(viewport=PHONE).new_page()
     enter(ada, address, mailbox, ADA)
