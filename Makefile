@@ -22,9 +22,6 @@ RUST_SOURCES := $(shell find crates data -type f 2>/dev/null) Cargo.toml Cargo.l
 # The profile of Cargo that `make build` takes: `release`, or `fast` with link-time optimisation.
 PROFILE ?= release
 
-# Processes that run tests: one more than processors, since tests wait for others now and then, and at most 4.
-WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n + 1 : 4)))
-
 .PHONY: demo test check check-fast check-full fuzz bench validate valgrind docs site clean build fast native wheel lint types tidy
 
 demo: build
@@ -42,7 +39,7 @@ check-full: build $(VENV)/.tools
 	$(MAKE) types
 	cargo test --workspace
 	$(MAKE) fuzz
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # Formatting and lints, of Rust and of Python.
 lint: $(VENV)/.tools
