@@ -97,6 +97,8 @@ def command(
     try:
         request = request_of(platform, workload, args, flags, request_file)
         out = request.options.get("out") and Path(request.directory or ".") / request.options["out"]
+        if live and replicates is not None:
+            raise InputError("--live shows one run: leave it out with --replicates")
         if live:
             request = _kept_for_pictures(request, peers)
         _check_kept(request, as_json, quiet)
@@ -105,8 +107,6 @@ def command(
                 request.save(save_request)
             return exits.DONE
         if replicates is not None:
-            if live:
-                raise InputError("--live shows one run: leave it out with --replicates")
             given = (uncertain, cluster, vary.split(",") if vary else [])
             return _replicated(request, replicates, given, as_json, quiet)
         for name, value in (("--uncertain", uncertain), ("--cluster", cluster), ("--vary", vary)):
