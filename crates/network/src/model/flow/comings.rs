@@ -161,11 +161,10 @@ impl Streams {
             let at = self.hops[entry.place()];
             self.push(entry);
             let link = &mut self.links.all[at as usize];
-            let (class, weight) = (link.class, self.classes.weight(link.class, regime));
-            link.spare = (self.links.capacities[at as usize] - weight.takes(rate)) as i64;
+            let takes = self.classes.weight(link.class, regime).takes(rate);
+            link.spare = (self.links.capacities[at as usize] - takes) as i64;
             if self.sharing == Sharing::EqualShare {
-                let share = self.links.equal_share(at, weight.0).min(self.classes.alone(class, regime));
-                self.links.set_level(at, share, since);
+                self.links.set_level(at, self.all_of(at, regime), since);
             }
         }
         let at = self.hops[narrowest as usize];

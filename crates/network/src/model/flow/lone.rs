@@ -85,14 +85,19 @@ impl Streams {
         let Stream { path: (path, _), regime, .. } = self.all[stream as usize];
         let mut found = LoneShare { rate: Rate::INFINITE, hop: path, regime };
         for hop in self.hop_range(stream) {
-            let at = self.hops[hop];
-            let class = self.links.all[at as usize].class;
-            let share = self.links.equal_share(at, self.classes.weight(class, regime).0);
-            let share = share.min(self.classes.alone(class, regime));
+            let share = self.all_of(self.hops[hop], regime);
             if share < found.rate {
                 (found.rate, found.hop) = (share, hop as u32);
             }
         }
         found
+    }
+
+    /// Rate of a flow of `regime` that has link `at` for itself.
+    pub fn all_of(&self, at: u32, regime: u8) -> Rate {
+        let class = self.links.all[at as usize].class;
+        self.links
+            .equal_share(at, self.classes.weight(class, regime).0)
+            .min(self.classes.alone(class, regime))
     }
 }
