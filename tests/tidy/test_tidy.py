@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,15 @@ def test_there_is_something_to_check() -> None:
 def test_files_are_short_enough_to_have_one_purpose() -> None:
     long = {place(path): len(path.read_text().splitlines()) for path in files(".rs", ".py")}
     assert not {name: lines for name, lines in long.items() if lines > LINES_MOST}
+
+
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """pytest imports two files of one name as one module, and stops, unless a folder is a package."""
+    tests = [
+        path for path in files(".py") if path.is_relative_to(ROOT / "tests") and path.name != "conftest.py"
+    ]
+    counts = Counter(path.name for path in tests if not (path.parent / "__init__.py").exists())
+    assert not [name for name, count in counts.items() if count > 1]
 
 
 @pytest.mark.parametrize("path", files(".py"), ids=place)
