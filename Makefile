@@ -90,8 +90,8 @@ fast:
 # The package with its Rust core, editable: Python files count at once, Rust files are built again.
 $(VENV)/.hopcast: $(VENV)/.build-tools pyproject.toml $(RUST_SOURCES)
 	@echo "Compiling hopcast: about three minutes on two cores, more on a busy machine ..."
-	PIP_QUIET=1 PIP_NO_COMPILE=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) HOPCAST_PROFILE=$(PROFILE) \
-	  $(BIN)/maturin develop --profile $(PROFILE) --quiet
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) HOPCAST_PROFILE=$(PROFILE) \
+	  .ci/uv $(BIN)/python $(BIN)/maturin develop --uv --profile $(PROFILE) --quiet
 	$(MAKE) --no-print-directory native
 	@touch $@
 	@[ $(PROFILE) != release ] || echo "Built quickly. 'make fast' builds for speed: runs take some 10 % less time."
@@ -112,7 +112,7 @@ $(VENV)/.build-tools: requirements-build.txt
 	@touch $@
 
 $(VENV)/.tools: $(VENV)/.build-tools requirements-dev.txt requirements-docs.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) .ci/uv $(BIN)/python $(BIN)/uv pip install --quiet --requirement requirements-dev.txt
 	@touch $@
 
 clean:
