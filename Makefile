@@ -89,6 +89,7 @@ fast:
 
 # The package with its Rust core, editable: Python files count at once, Rust files are built again.
 $(VENV)/.hopcast: $(VENV)/.build-tools pyproject.toml $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) .ci/uv $(BIN)/python $(BIN)/uv pip install --quiet --requirement pyproject.toml
 	@echo "Compiling hopcast: about three minutes on two cores, more on a busy machine ..."
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) HOPCAST_PROFILE=$(PROFILE) \
 	  .ci/uv $(BIN)/python $(BIN)/maturin develop --uv --profile $(PROFILE) --quiet

@@ -71,6 +71,18 @@ def test_kernels_can_be_left_alone_scaled_and_restricted_to_hosts(kernels) -> No
     assert timed(printed)["relax"] == (7000.0, 0)
 
 
+def test_times_are_cut_to_a_resolution(kernels) -> None:
+    """3.7 us are 3 us, twice that are 7; 0.9 us are none."""
+    cut = 'resolution = "1 us" }'
+    of = f'[{{ function = "dgemm", time = "3.7 us", {cut}, {{ function = "relax", time = "0.9 us", {cut}]'
+    for scale, expected in (("1", 3000.0), ("2", 7000.0)):
+        _, printed, _ = run(
+            kernels, 1, flags=("--set", f"compute.kernels={of}", "--compute-scale", scale, "--model", "loggp")
+        )
+        assert timed(printed)["dgemm"] == (expected, 0)
+        assert timed(printed)["relax"] == (1000.0 * (scale == "2"), 0)
+
+
 def of_ranks(printed: str, name: str) -> dict[int, tuple[float, int]]:
     """The time [ns] of each rank's call, and how often it ran."""
     found = re.findall(rf"^{name} (\d) ([\d.]+) ns ran (\d)", printed, re.MULTILINE)

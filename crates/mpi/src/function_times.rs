@@ -8,7 +8,7 @@
 //! `smpi/iprobe` and `smpi/test`, measured in Cornebize's calibrations (thesis, Université Grenoble Alpes 2021, 8.3).
 
 use engine::Duration;
-use engine::random::Stream;
+use engine::random::SmallStream;
 
 use crate::message_noise::TimeModes;
 
@@ -30,7 +30,7 @@ pub struct FunctionTime {
 
 impl FunctionTime {
     /// Draws the time of a call.
-    pub fn draw(&self, stream: &mut Stream) -> Duration {
+    pub fn draw(&self, stream: &mut SmallStream) -> Duration {
         let Some(modes) = &self.modes else { return self.time };
         Duration::from_seconds((self.time.seconds() + modes.draw(stream)).max(0.0))
     }

@@ -13,7 +13,7 @@
 //! sizes, as those of Open MPI over Omni-Path do. Source: Cornebize, "High performance computing: towards better
 //! performance predictions and experiments" (thesis, Université Grenoble Alpes 2021), 4.3, models M'-1 and N'-1.
 
-use engine::random::{Shape, Stream, pick};
+use engine::random::{Shape, SmallStream, pick, small_normal};
 
 /// One mode of a distribution of times.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,12 +34,12 @@ pub struct TimeModes(pub Vec<TimeMode>);
 
 impl TimeModes {
     /// Draws a time to add, which may be negative \[s\].
-    pub fn draw(&self, stream: &mut Stream) -> f64 {
+    pub fn draw(&self, stream: &mut SmallStream) -> f64 {
         let mode = &self.0[pick(self.0.iter().map(|mode| mode.weight), stream)];
         if mode.deviation == 0.0 {
             return mode.mean;
         }
-        mode.mean + mode.deviation * mode.shape.draw(stream)
+        mode.mean + mode.deviation * mode.shape.of(small_normal(stream))
     }
 
     /// Mean of what is drawn, where no time is cut off at 0 \[s\].

@@ -8,7 +8,7 @@ use engine::hash::Map;
 use engine::random::{Shape, Stream, pick, uniform};
 use mpi::compute::Kernel;
 use mpi::compute::formula::{Conditions, Formula};
-use mpi::compute::kernel::{Argument, KernelMode, RANDOM, Style, Symbol, TRIANGLE, Type, draw};
+use mpi::compute::kernel::{Argument, KernelMode, RANDOM, Style, Symbol, TRIANGLE, Type, cut, draw};
 
 use super::Mode;
 use super::trampoline::{Frame, JUMP_BYTES, jump, stubs};
@@ -72,6 +72,7 @@ pub struct Choice {
     sockets: Option<BTreeSet<u16>>,
     modes: Vec<BoundMode>,
     range: Option<(Conditions, Vec<usize>)>,
+    resolution: f64,
     /// True if it runs.
     pub runs: bool,
     /// Factor on its time.
@@ -145,6 +146,7 @@ impl Choice {
             sockets: kernel.sockets.clone(),
             modes: kernel.modes.iter().map(bound_mode).collect(),
             range: range.map(|range| (range.clone(), places(range.variables(), &symbol.arguments))),
+            resolution: kernel.resolution,
             runs: match mode {
                 Mode::Run => true,
                 Mode::Skip => false,
@@ -166,7 +168,7 @@ impl Choice {
         let mean = arguments.value(&mode.time, random);
         let noise = mode.noise.as_ref();
         let noise = noise.map(|(shape, deviation)| (*shape, arguments.value(deviation, random)));
-        draw(mean, noise, random) * self.scale
+        cut(draw(mean, noise, random) * self.scale, self.resolution)
     }
 
     /// True if the formula was not fitted for such calls.

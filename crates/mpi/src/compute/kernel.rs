@@ -4,13 +4,15 @@
 //!   t = max(0, f + σ z)                                                z ~ N(0, 1)
 //!   t = max(0, f + σ (|z| − √(2/π)) / √(1 − 2/π))                      half-normal: mean f, deviation σ
 //!   t by the f and σ of mode i, drawn with probability π_i             mixture of modes
+//!   t' = r ⌊t / r⌋                                                     with a resolution r
 //!
 //! Assumptions: the time depends on the arguments alone, calls are independent; f is the mean and σ, a formula of
 //! the arguments itself, the standard deviation in both models of noise. Validity: dgemm and the copying kernels of
 //! HPL, whose time a polynomial of M, N and K predicts within a few percent; the noise of processors has a sharp
 //! lower bound and a tail above, as the half-normal distribution has; modes for functions of which a few calls take
 //! many times as long as all others. σ counts as zero where its formula is negative, as a fitted polynomial can be for
-//! thin matrices. f holds for calls like those that it was fitted to, the range. Source: Cornebize, "High performance
+//! thin matrices. A resolution is no property of a machine: a program that waits for its kernels by usleep, as the
+//! published simulations of HPL do, cuts their times to whole microseconds. f holds for calls like those that it was fitted to, the range. Source: Cornebize, "High performance
 //! computing: towards better performance predictions and experiments" (thesis, Université Grenoble Alpes 2021),
 //! 3.1 and 4.1, models M-0 to M-2 and M', N-0 to N-2 and N'.
 
@@ -33,6 +35,8 @@ pub struct Kernel {
     pub modes: Vec<KernelMode>,
     /// Calls for which this was fitted; all if `None`.
     pub range: Option<Conditions>,
+    /// r \[s\]: times are cut down to whole multiples of it; 0 if they are not.
+    pub resolution: f64,
     /// True if the function also runs.
     pub runs: bool,
     /// Value that it returns where it does not run.
@@ -122,6 +126,11 @@ pub fn draw(mean: f64, noise: Option<(Shape, f64)>, stream: &mut Stream) -> f64 
     (mean + shift).max(0.0)
 }
 
+/// `time` \[s\] cut down to a whole multiple of `resolution` \[s\], 0 for none.
+pub fn cut(time: f64, resolution: f64) -> f64 {
+    if resolution == 0.0 { time } else { (time / resolution).floor() * resolution }
+}
+
 impl Kernel {
     /// Makes a kernel without time. `arguments` is "int n, double x", or empty for those of a known routine, or for
     /// arg1 to arg6, all `int`.
@@ -137,6 +146,7 @@ impl Kernel {
             symbols,
             modes: Vec::new(),
             range: None,
+            resolution: 0.0,
             runs: false,
             returns: None,
             hosts: None,

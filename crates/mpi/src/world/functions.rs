@@ -1,7 +1,7 @@
 //! Times of the calls of named functions: see [`crate::function_times`].
 
 use engine::hash::Map;
-use engine::random::{Stream, stream};
+use engine::random::{SmallStream, small_stream};
 use engine::{Duration, Time};
 
 use crate::function_times::FunctionTimes;
@@ -12,7 +12,7 @@ use crate::world::{World, text};
 /// Times of functions, and streams of the ranks that have called one.
 pub(super) struct Functions {
     times: FunctionTimes,
-    streams: Map<Rank, Stream>,
+    streams: Map<Rank, SmallStream>,
 }
 
 impl Functions {
@@ -24,7 +24,7 @@ impl Functions {
     fn draw(&mut self, rank: Rank, function: &str) -> Option<Duration> {
         let time = self.times.of(function)?;
         let seed = self.times.seed;
-        let new = || stream(seed, "calls of functions", rank.0.into());
+        let new = || small_stream(seed, "calls of functions", rank.0.into());
         Some(time.draw(self.streams.entry(rank).or_insert_with(new)))
     }
 }

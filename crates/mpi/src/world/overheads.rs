@@ -1,7 +1,7 @@
 //! CPU times of the messages of a rank, and the drawing of their noise: see [`crate::message_noise`].
 
 use engine::hash::Map;
-use engine::random::{Stream, stream};
+use engine::random::{SmallStream, small_stream};
 use engine::{Bytes, Duration, Lane, LinearTime, Owner};
 use network::{Arrival, Delays, Happening, HostParameters, IdleTime, Message, Network};
 
@@ -197,7 +197,7 @@ impl World {
 pub(super) struct Noise {
     parameters: MessageNoise,
     /// Streams of each rank that has drawn, by the number of the purpose.
-    ranks: Map<Rank, Box<[Stream; 4]>>,
+    ranks: Map<Rank, [SmallStream; 4]>,
 }
 
 impl Noise {
@@ -220,9 +220,8 @@ impl Noise {
         let MessageNoise { seed, network, memory } = &self.parameters;
         let modes = if in_memory { &memory[regime] } else { &network[regime] }.of(purpose)?;
         let seed = *seed;
-        let streams = self.ranks.entry(rank).or_insert_with(|| {
-            Box::new(Purpose::ALL.map(|purpose| stream(seed, purpose.stream_name(), rank.0.into())))
-        });
+        let new = |purpose: Purpose| small_stream(seed, purpose.stream_name(), rank.0.into());
+        let streams = self.ranks.entry(rank).or_insert_with(|| Purpose::ALL.map(new));
         Some(modes.draw(&mut streams[purpose as usize]))
     }
 }

@@ -61,6 +61,12 @@ pub(super) const KERNELS: &[Parameter] = &[
         "Calls to which it was fitted: \"M <= 15500, M*N*K <= 1e10\". A run warns of the share of calls and time beyond",
     ),
     optional(
+        "resolution",
+        Kind::Duration,
+        "0 ns",
+        "Its times are cut down to whole multiples of this, as by a program that waits by usleep (1 us); 0: not cut",
+    ),
+    optional(
         "run",
         Kind::Flag,
         "false",
@@ -168,6 +174,7 @@ impl Machine {
         if let Some(value) = keys.text("returns") {
             kernel = kernel.returning(&value).map_err(wrong)?;
         }
+        kernel.resolution = keys.duration("resolution").expect("has a default").seconds();
         kernel.runs = keys.flag("run").expect("has a default");
         let hosts = |key, pattern: &str| self.hosts(pattern).map_err(|reason| entry.error(key, reason));
         kernel.hosts = match (keys.text("hosts"), &row.host) {
