@@ -39,7 +39,7 @@ check-full: build $(VENV)/.tools
 	$(MAKE) types
 	cargo test --workspace
 	$(MAKE) fuzz
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --durations 20
 
 # Formatting and lints, of Rust and of Python.
 lint: $(VENV)/.tools
@@ -58,7 +58,7 @@ tidy: $(VENV)/.tools
 
 # Damaged traces must give errors, never a panic: with the overflow checks of the test profile.
 fuzz:
-	HOPCAST_FUZZ_SECONDS=15 cargo test --package workload --test dumpi_fuzz --test readers_fuzz --test otf2_replay --test chakra damaged -- --nocapture
+	HOPCAST_FUZZ_SECONDS=15 cargo test --workspace --test dumpi_fuzz --test readers_fuzz --test otf2_replay --test chakra damaged -- --nocapture
 
 bench: fast
 	bench/run.sh $(BIN)
