@@ -122,9 +122,12 @@ mod tests {
     /// numbers have the lower bound −√(2/π) / √(1 − 2/π) = −1.3236.
     #[test]
     fn shapes_have_mean_zero_and_deviation_one() {
-        for (shape, small) in [Shape::Normal, Shape::HalfNormal].into_iter().flat_map(|one| [(one, false), (one, true)]) {
+        for (shape, small) in
+            [Shape::Normal, Shape::HalfNormal].into_iter().flat_map(|one| [(one, false), (one, true)])
+        {
             let (mut large, mut little) = (stream(1, "kernels", 0), small_stream(1, "kernels", 0));
-            let mut draw = || if small { shape.of(small_normal(&mut little)) } else { shape.draw(&mut large) };
+            let mut draw =
+                || if small { shape.of(small_normal(&mut little)) } else { shape.draw(&mut large) };
             let drawn: Vec<_> = (0..1_000_000).map(|_| draw()).collect();
             let mean = drawn.iter().sum::<f64>() / 1e6;
             let variance = drawn.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / 1e6;
@@ -170,7 +173,10 @@ mod tests {
         for (beyond, share) in [(1.0, 0.158_655), (2.0, 0.022_750), (3.0, 0.001_350)] {
             let counts = [1.0, -1.0].map(|side| drawn.iter().filter(|one| side * **one > beyond).count());
             let room = 4.0 * (share * (1.0 - share) / 1e6_f64).sqrt();
-            assert!(counts.iter().all(|count| (*count as f64 / 1e6 - share).abs() < room), "{beyond} {counts:?}");
+            assert!(
+                counts.iter().all(|count| (*count as f64 / 1e6 - share).abs() < room),
+                "{beyond} {counts:?}"
+            );
         }
     }
 

@@ -53,7 +53,7 @@ impl Blueprint {
         let route_bytes = (counts_bytes && !knows_links(&*network))
             .then(|| RouteBytes::new(self.fabric.clone(), setup.host.clone(), self.placement.clone()));
         let (placement, fabric, host) = (self.placement.clone(), self.fabric.clone(), setup.host.clone());
-        let measured = self.platform.measured_sizes();
+        let measured = self.platform.measured_sizes().clone();
         let scope = RankScope { placement, fabric: fabric.clone(), host, measured, kept: self.kept };
         let mut views = Views::new(scope);
         views.route_bytes = route_bytes;

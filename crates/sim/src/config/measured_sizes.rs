@@ -2,9 +2,11 @@
 
 use std::ops::RangeInclusive;
 
+use engine::Bytes;
 use engine::registry::{Kind, Parameter};
 
-use super::Platform;
+use super::error::InputError;
+use super::read::Checked;
 use super::sections::optional;
 
 pub(super) const SHORTEST_MEASURED: Parameter = optional(
@@ -30,15 +32,23 @@ pub struct MeasuredSizes {
     pub within_hosts: Option<RangeInclusive<u64>>,
 }
 
-impl Platform {
-    /// Sizes to which the platform was fitted.
-    pub fn measured_sizes(&self) -> MeasuredSizes {
-        let of = |section: &str| {
-            let arguments = &self.of(section).arguments;
-            let size = |key| arguments.size(key).expect("has a default").0;
-            let (shortest, longest) = (size("shortest_measured"), size("longest_measured"));
-            (longest > 0).then_some(shortest..=longest)
-        };
-        MeasuredSizes { between_hosts: of("mpi"), within_hosts: of("host.memory") }
-    }
+/// Sizes that `[mpi]` and `[host.memory]` name; a shortest size without a longest one, or above it, is an error.
+pub(super) fn measured_sizes(read: &[Checked]) -> Result<MeasuredSizes, InputError> {
+    let of = |name: &str| {
+        let Some(section) = read.iter().find(|checked| checked.name == name) else { return Ok(None) };
+        let size = |key| section.arguments.size(key).expect("has a default");
+        let (shortest, longest) = (size("shortest_measured"), size("longest_measured"));
+        match longest {
+            Bytes(0) if shortest == Bytes(0) => Ok(None),
+            Bytes(0) => {
+                Err(section.error("shortest_measured", "says nothing alone: name longest_measured, too"))
+            }
+            _ if shortest > longest => {
+                let reason = format!("{shortest} is above longest_measured, {longest}");
+                Err(section.error("shortest_measured", reason))
+            }
+            _ => Ok(Some(shortest.0..=longest.0)),
+        }
+    };
+    Ok(MeasuredSizes { between_hosts: of("mpi")?, within_hosts: of("host.memory")? })
 }

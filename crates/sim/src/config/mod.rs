@@ -149,13 +149,32 @@ fn parse(file: &str, text: &str, overrides: &[Override], files: &Lookup) -> Resu
     let file_system = file_system::file_system(of_files.expect("read, or filled with its defaults"));
     let hosts = host::host_parameters(&sections);
     let (noise, functions) = (message_noise::message_noise(&sections), functions::function_times(&sections));
-    let calibration = calibration::calibration(&sections);
+    let calibration = calibration::calibration(&sections)
+        .and_then(|known| Ok((known, measured_sizes::measured_sizes(&sections)?)));
     let slots = hosts.as_ref().map_or(1, |hosts| hosts.processes);
     let powers = power::powers(&sections, slots);
     match (hosts, file_system, noise, functions, calibration, powers) {
-        (Ok(hosts), Ok(file_system), Ok(noise), Ok(functions), Ok(calibration), Ok(powers)) => {
+        (
+            Ok(hosts),
+            Ok(file_system),
+            Ok(noise),
+            Ok(functions),
+            Ok((calibration, measured_sizes)),
+            Ok(powers),
+        ) => {
             let (file, text) = (file.to_string(), text.to_string());
-            Ok(Platform { file, text, sections, hosts, file_system, noise, functions, calibration, powers })
+            Ok(Platform {
+                file,
+                text,
+                sections,
+                hosts,
+                file_system,
+                noise,
+                functions,
+                calibration,
+                measured_sizes,
+                powers,
+            })
         }
         (hosts, file_system, noise, functions, calibration, powers) => {
             let first = [hosts.err(), file_system.err(), noise.err(), functions.err()];

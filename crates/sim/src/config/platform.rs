@@ -18,6 +18,7 @@ use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology}
 use super::calibration::Calibration;
 use super::error::{InputError, unknown};
 use super::faults;
+use super::measured_sizes::MeasuredSizes;
 use super::power::Powers;
 use super::read::Checked;
 use super::sections::{Content, section};
@@ -36,6 +37,7 @@ pub struct Platform {
     /// With the seed 0.
     pub(super) functions: FunctionTimes,
     pub(super) calibration: Option<Calibration>,
+    pub(super) measured_sizes: MeasuredSizes,
     pub(super) powers: Option<Powers>,
 }
 
@@ -77,6 +79,11 @@ impl Platform {
     /// Its fit to measurements; `None` if it was not calibrated.
     pub fn calibration(&self) -> Option<&Calibration> {
         self.calibration.as_ref()
+    }
+
+    /// Sizes to which it was fitted.
+    pub fn measured_sizes(&self) -> &MeasuredSizes {
+        &self.measured_sizes
     }
 
     /// Powers of its parts; `None` if no energy is counted.
