@@ -206,7 +206,6 @@ impl Noise {
     }
 
     /// A time around `base`, not below zero.
-    #[cold]
     #[inline(never)]
     fn around(&mut self, base: Duration, rank: Rank, found: Found) -> Duration {
         match self.draw(rank, found.in_memory, found.regime, found.purpose) {

@@ -62,7 +62,7 @@ pub(super) const KERNELS: &[Parameter] = &[
     ),
     optional(
         "resolution",
-        Kind::Duration,
+        Kind::Time,
         "0 ns",
         "Its times are cut down to whole multiples of this, as by a program that waits by usleep (1 us); 0: not cut",
     ),
@@ -174,7 +174,7 @@ impl Machine {
         if let Some(value) = keys.text("returns") {
             kernel = kernel.returning(&value).map_err(wrong)?;
         }
-        kernel.resolution = keys.duration("resolution").expect("has a default").seconds();
+        kernel.resolution = keys.time("resolution").expect("has a default").seconds();
         kernel.runs = keys.flag("run").expect("has a default");
         let hosts = |key, pattern: &str| self.hosts(pattern).map_err(|reason| entry.error(key, reason));
         kernel.hosts = match (keys.text("hosts"), &row.host) {
