@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import re
 import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import request
+from conftest import User, request
 from hypothesis import HealthCheck, given, settings as hypothesis_settings
 from hypothesis.errors import Unsatisfiable
 from servers import Server
+
+from hopcast import service
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 
@@ -36,6 +40,8 @@ def test_no_request_makes_the_server_fail(shared_server: Server) -> None:
         answer = case.call(base_url=server.address, headers=headers, timeout=60)
         statuses[answer.status_code] = statuses.get(answer.status_code, 0) + 1
         assert answer.status_code < 500, (case.method, case.formatted_path, case.body, answer.text)
+        described = case.operation.definition.raw["responses"]
+        assert str(answer.status_code) in described, (case.method, case.formatted_path, answer.status_code)
 
     operations = [result.ok() for result in schema.get_all_operations()]
     assert len(operations) >= 14
@@ -44,6 +50,20 @@ def test_no_request_makes_the_server_fail(shared_server: Server) -> None:
     assert sum(statuses.values()) > CASES * len(operations) / 2
     assert {200, 204, 404, 409, 422} <= set(statuses)
     assert urllib.request.urlopen(f"{server.address}/health").status == 200
+
+
+def test_every_status_that_a_route_gives_is_described(idle: User) -> None:
+    paths = idle.http.get("/api/v1/openapi.json").json()["paths"]
+    written = "".join(file.read_text() for file in Path(service.__file__).parent.glob("*.py"))
+    given = set(re.findall(r"HTTPException\((\d{3})\b", written))
+    given |= set(re.findall(r"JSONResponse\([^\n]*, (\d{3})\)", written))
+    assert {"404", "409", "422", "429", "503"} <= given
+    for path, operations in paths.items():
+        for method, operation in operations.items():
+            if path.startswith("/api/v1/"):
+                assert given <= set(operation["responses"]), (method, path)
+    for path in ("/runs/{run_id}/report", "/studies/{study_id}/table", "/studies/{study_id}/archive"):
+        assert {"206", "416"} <= set(paths[f"/api/v1{path}"]["get"]["responses"])
 
 
 def run_of(server: Server) -> str:

@@ -37,10 +37,17 @@ ERRORS: dict[int | str, dict] = {
         409: "Not in this state.",
         413: "Too large.",
         422: "A field is wrong; for requests: as the command line says it.",
-        429: "A limit of the user is reached.",
+        429: "A limit of the user, or of all, is reached.",
+        503: "The database does not answer, or what is asked for is being made; try again in a minute.",
     }.items()
 }
 """Answers that any route may give."""
+
+FILES: dict[int | str, dict] = {
+    206: {"description": "The part of the file that the header Range has asked for."},
+    416: {"description": "The header Range asks for what the file does not have."},
+}
+"""Answers that routes to files give, too."""
 
 _announcing = threading.Lock()
 """Lock around the sum of a user's uploads and a new one, so that those at the same time count one by one."""
@@ -161,7 +168,7 @@ def request_of(run: Readable) -> dict:
     return run.request
 
 
-@router.get("/runs/{run_id}/report", tags=["runs"], response_class=FileResponse)
+@router.get("/runs/{run_id}/report", tags=["runs"], response_class=FileResponse, responses=FILES)
 def report(run: Readable, service: Services) -> Response:
     """Gives the report as `report.json`."""
     file = service.settings.run_folder(run.id) / process.REPORT / "report.json"
@@ -170,7 +177,7 @@ def report(run: Readable, service: Services) -> Response:
     return FileResponse(file, media_type="application/json")
 
 
-@router.get("/runs/{run_id}/archive", tags=["runs"], response_class=FileResponse)
+@router.get("/runs/{run_id}/archive", tags=["runs"], response_class=FileResponse, responses=FILES)
 def fetch(run: Readable, service: Services, after: BackgroundTasks) -> Response:
     """Gives request, inputs and report as a ZIP archive."""
     if not run.is_over:

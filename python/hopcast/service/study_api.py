@@ -10,7 +10,7 @@ from fastapi.responses import FileResponse
 from hopcast.service import studies
 from hopcast.service.access import OwnStudy, ReadableStudy, Services, Signed
 from hopcast.service.answers import StudyChanges, StudyEntry, StudyList, StudyState, StudySubmission
-from hopcast.service.api import ERRORS, PREFIX
+from hopcast.service.api import ERRORS, FILES, PREFIX
 from hopcast.service.schema import Study
 from hopcast.service.state import Service
 
@@ -64,13 +64,13 @@ def delete(study: OwnStudy, service: Services) -> None:
     studies.delete(service, study)
 
 
-@router.get("/{study_id}/table", response_class=FileResponse)
+@router.get("/{study_id}/table", response_class=FileResponse, responses=FILES)
 def table(study: ReadableStudy, service: Services) -> Response:
     """Gives the table of all cells, those that go on without a result, as Parquet."""
     return FileResponse(studies.table(service, study), media_type="application/vnd.apache.parquet")
 
 
-@router.get("/{study_id}/archive", response_class=FileResponse)
+@router.get("/{study_id}/archive", response_class=FileResponse, responses=FILES)
 def fetch(study: ReadableStudy, service: Services, after: BackgroundTasks) -> Response:
     """Gives study file, table, page and the reports of the cells as a ZIP archive."""
     if not studies.standing(service, study).is_over:
