@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hopcast.service.schema import Run, State, Study
 from hopcast.service.state import Service
-from hopcast.service.studies import Standing, state_of
+from hopcast.service.studies import Standing
+from hopcast.service.study_store import Cell
 
 
 class _Strict(BaseModel):
@@ -87,6 +88,7 @@ class CellState(BaseModel):
     run: str = Field(description="Id of its run.")
     state: str = Field(description="State of its run, or deleted.")
     makespan_s: float | None
+    error: str | None = Field(description="Reason why it has no result, or why its program failed.")
 
 
 class StudyState(BaseModel):
@@ -101,17 +103,19 @@ class StudyState(BaseModel):
     cells: list[CellState]
 
     @staticmethod
-    def of(study: Study, standing: Standing) -> StudyState:
-        """The study as it stands."""
+    def of(study: Study, found: list[Cell]) -> StudyState:
+        """The study, whose cells are these."""
+        standing = Standing.of(found)
         cells = [
             CellState(
                 number=cell.number,
                 settings=cell.settings,
                 run=cell.run_id,
-                state=state_of(run),
-                makespan_s=run.makespan_s if run is not None else None,
+                state=cell.state,
+                makespan_s=cell.makespan_s,
+                error=cell.error,
             )
-            for cell, run in standing.cells
+            for cell in found
         ]
         names = ("id", "name", "shared", "created_at")
         return StudyState(

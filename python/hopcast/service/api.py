@@ -152,14 +152,14 @@ def stop(run: Own, service: Services) -> RunState:
     """Stops a run; one that has begun leaves a report of what had happened by then."""
     if run.is_over:
         raise HTTPException(409, f"the run is {run.state}")
-    submission.stop(service, run)
+    submission.stop(service, run.id)
     return RunState.of(service.store.run(run.id) or run, service)
 
 
 @router.delete("/runs/{run_id}", status_code=204, response_class=Response, tags=["runs"])
 def delete(run: Own, service: Services) -> None:
     """Deletes a run with all its files; one that goes on is ended."""
-    submission.delete(service, run)
+    submission.delete(service, run.id, run.state)
 
 
 @router.get("/runs/{run_id}/request", tags=["runs"])

@@ -255,14 +255,14 @@ def edit(
 def stop(run: Own, service: Services) -> Response:
     """Stops a run."""
     if not run.is_over:
-        submission.stop(service, run)
+        submission.stop(service, run.id)
     return RedirectResponse(f"/runs/{run.id}", 303)
 
 
 @router.post("/runs/{run_id}/delete")
 def delete(run: Own, service: Services) -> Response:
     """Deletes a run."""
-    submission.delete(service, run)
+    submission.delete(service, run.id, run.state)
     return RedirectResponse("/", 303)
 
 

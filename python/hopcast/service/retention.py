@@ -71,7 +71,7 @@ def clean(service: Service) -> None:
 
 def _delete(service: Service, runs: Iterable[Run]) -> None:
     for run in runs:
-        submission.delete(service, run)
+        submission.delete(service, run.id, run.state)
 
 
 def _changed_s(path: Path) -> float:

@@ -169,7 +169,7 @@ def _set_blocked(service: Service, operator: User, user_id: int, blocked: bool) 
         runs = service.directory.block(user_id)
         is_there = runs is not None
         for run in runs or ():
-            submission.stop(service, run)
+            submission.stop(service, run.id)
     if not is_there:
         raise HTTPException(404, "there is no such user")
 

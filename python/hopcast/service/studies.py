@@ -9,25 +9,22 @@ import time
 import weakref
 import zipfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fastapi import HTTPException
 
-from hopcast.service import admission, archive, leavings, process, study_process, submission
+from hopcast.service import admission, archive, leavings, pool, process, study_process, submission
 from hopcast.service.admission import Refused
 from hopcast.service.schema import Run, State, Study, StudyCell, User
 from hopcast.service.state import Service
 from hopcast.service.store import secret
-from hopcast.service.study_store import Cell
+from hopcast.service.study_store import DELETED, Cell
 
 _PLAN_S, _PAGE_S = 20, 60
 """Times that the list of cells, and the page, may take [s]."""
-
-DELETED = "deleted"
-"""State of a cell whose run is not there any more."""
 
 _WAIT_S = 5.0
 """Time for which a request waits until another one has written the page of the same study [s]."""
@@ -46,34 +43,29 @@ _failures: dict[Path, tuple[str, Refused, float]] = {}
 
 @dataclass(frozen=True)
 class Standing:
-    """A study at one time."""
+    """Number of cells of a study by state, at one time."""
 
-    cells: list[Cell]
+    counts: dict[str, int]
 
     @property
-    def counts(self) -> dict[str, int]:
-        """Number of cells by state."""
-        return dict(Counter(state_of(run) for _, run in self.cells))
+    def all(self) -> int:
+        """Number of cells."""
+        return sum(self.counts.values())
 
     @property
     def over(self) -> int:
         """Number of cells of which nothing more happens."""
-        return sum(run is None or run.is_over for _, run in self.cells)
+        return self.all - sum(self.counts.get(state.value, 0) for state in State if not state.is_over)
 
     @property
     def is_over(self) -> bool:
         """True if nothing more happens to any cell."""
-        return self.over == len(self.cells)
+        return self.over == self.all
 
-    @property
-    def columns(self) -> list[str]:
-        """Names of what varies."""
-        return list(dict.fromkeys(name for cell, _ in self.cells for name in cell.settings))
-
-
-def state_of(run: Run | None) -> str:
-    """State of a cell in a word."""
-    return DELETED if run is None else run.state
+    @staticmethod
+    def of(cells: Iterable[Cell]) -> Standing:
+        """The standing of these cells."""
+        return Standing(dict(Counter(cell.state for cell in cells)))
 
 
 def plan(service: Service, user: User, text: str, uploads: Mapping[str, str]) -> tuple[dict[str, Any], list]:
@@ -114,21 +106,21 @@ def submit(service: Service, user: User, text: str, uploads: Mapping[str, str], 
 
 def standing(service: Service, study: Study) -> Standing:
     """The study as it stands."""
-    return Standing(service.store.cells(study.id))
+    return Standing(service.store.counts([study.id])[study.id])
 
 
 def stop(service: Service, study: Study) -> None:
     """Ends the cells that wait, and asks those that go on for partial results."""
-    for _, run in service.store.cells(study.id):
-        if run is not None and not run.is_over:
-            submission.stop(service, run)
+    for cell in service.store.cells(study.id):
+        if not cell.is_over:
+            submission.stop(service, cell.run_id)
 
 
 def delete(service: Service, study: Study) -> None:
     """Deletes a study with the runs of its cells."""
-    for _, run in service.store.cells(study.id):
-        if run is not None:
-            submission.delete(service, run)
+    for cell in service.store.cells(study.id):
+        if cell.state != DELETED:
+            submission.delete(service, cell.run_id, cell.state)
     service.store.delete_study(study.id)
     leavings.remove(_folder(service, study))
 
@@ -145,8 +137,8 @@ def table(service: Service, study: Study) -> Path:
 
 def write_archive(service: Service, study: Study) -> Path:
     """Writes study file, table, page and reports of cells into a temporary ZIP, which the caller removes."""
-    found = [(cell, run) for cell, run in service.store.cells(study.id) if run is not None]
-    reports = {cell.number: service.settings.run_folder(run.id) / process.REPORT for cell, run in found}
+    found = [cell for cell in service.store.cells(study.id) if cell.state != DELETED]
+    reports = {cell.number: service.settings.run_folder(cell.run_id) / process.REPORT for cell in found}
     reports = {number: report for number, report in reports.items() if (report / "report.html").is_file()}
     links = {number: f"{_place(number)}/report.html" for number in reports}
     made = _written(service, study, "archive", links)
@@ -161,7 +153,7 @@ def write_archive(service: Service, study: Study) -> Path:
                     packed.write(made / name, f"{root}/{name}", zipfile.ZIP_DEFLATED)
                 for number, report in reports.items():
                     archive.pack(packed, report, f"{root}/{_place(number)}")
-                for name, path in _inputs(service, [run for _, run in found]).items():
+                for name, path in _inputs(service, [cell.run_id for cell in found]).items():
                     packed.write(path, f"{root}/{name}", zipfile.ZIP_DEFLATED)
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
@@ -177,21 +169,21 @@ def _folder(service: Service, study: Study) -> Path:
     return service.settings.data / "studies" / study.id
 
 
-def _inputs(service: Service, runs: list[Run]) -> dict[str, Path]:
+def _inputs(service: Service, run_ids: list[str]) -> dict[str, Path]:
     """Uploaded files that the cells read, by name."""
     files: dict[str, Path] = {}
-    for run in runs:
-        for name in run.inputs:
-            path = service.settings.run_folder(run.id) / "inputs" / name
+    for run_id in run_ids:
+        folder = pool.inputs_of(service.settings, run_id)
+        for path in folder.iterdir() if folder.is_dir() else ():
             if path.is_file():
-                files.setdefault(name, path)
+                files.setdefault(path.name, path)
     return files
 
 
 def _written(service: Service, study: Study, kind: str, links: Mapping[int, str]) -> Path:
     """Folder of table and page, which are made anew where more cells are over."""
-    found = service.store.cells(study.id)
-    stamp = json.dumps([[state_of(run) for _, run in found], sorted(links)])
+    states = [cell.state for cell in service.store.cells(study.id)]
+    stamp = json.dumps([states, sorted(links)])
     folder = _folder(service, study) / kind
     if _is_written(folder, stamp):
         return folder
@@ -203,13 +195,14 @@ def _written(service: Service, study: Study, kind: str, links: Mapping[int, str]
         if _is_written(folder, stamp):
             return folder
         folder.mkdir(parents=True, exist_ok=True)
+        found = service.store.cells_with_runs(study.id)
         fields = {
             "text": study.text,
             "name": study.name,
             "cells": [_fields(cell, run) for cell, run in found],
             "links": dict(links),
         }
-        inputs = _inputs(service, [run for _, run in found if run is not None])
+        inputs = _inputs(service, [run.id for _, run in found if run is not None])
         kept = (study_process.PRODUCED, folder)
         try:
             service.pool.task("study", fields, inputs, _PAGE_S, kept)

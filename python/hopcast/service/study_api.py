@@ -82,4 +82,4 @@ def fetch(study: ReadableStudy, service: Services, after: BackgroundTasks) -> Re
 
 
 def _state(service: Service, study: Study) -> StudyState:
-    return StudyState.of(study, studies.standing(service, study))
+    return StudyState.of(study, service.store.cells(study.id))

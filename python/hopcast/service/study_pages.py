@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -16,6 +17,8 @@ from hopcast.service.admission import Refused
 from hopcast.service.pages import html_page, render, sent_form
 from hopcast.service.schema import Study, User
 from hopcast.service.state import Service
+from hopcast.service.studies import Standing
+from hopcast.service.study_live import Follower, columns
 from hopcast.service.submission import TooMany
 
 _PAGE = 50
@@ -39,7 +42,8 @@ router = APIRouter(prefix="/studies", include_in_schema=False, default_response_
 def listing(user: Signed, service: Services, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -> Response:
     """The user's studies."""
     found, count = service.store.studies(user, _PAGE, (page - 1) * _PAGE)
-    standings = [(study, studies.standing(service, study)) for study in found]
+    counts = service.store.counts([study.id for study in found])
+    standings = [(study, Standing(counts[study.id])) for study in found]
     pages = max(1, -(-count // _PAGE))
     return html_page("studies.html", user, studies=standings, count=count, page=page, pages=pages)
 
@@ -102,33 +106,35 @@ def _form(
 @router.get("/{study_id}")
 def study_page(study: ReadableStudy, user: Visitor, service: Services) -> Response:
     """A study: how its cells stand, and its page."""
-    standing = studies.standing(service, study)
+    since_s = time.time()
+    cells = service.store.cells(study.id)
     is_own = user is not None and study.owner_id == user.id
-    return html_page(
-        "study_page.html", user, study=study, standing=standing, is_own=is_own, live=_live(service, study)
-    )
-
-
-def _live(service: Service, study: Study) -> dict[str, str]:
-    standing = studies.standing(service, study)
-    return {"cells": render("study_cells.html", standing=standing)}
+    shown = {"study": study, "cells": cells, "standing": Standing.of(cells), "columns": columns(cells)}
+    return html_page("study_page.html", user, is_own=is_own, since=since_s, **shown)
 
 
 @router.get("/{study_id}/events")
-def events(study: ReadableStudy, service: Services) -> Response:
-    """Cells as server-sent events."""
+def events(
+    study: ReadableStudy, service: Services, since: Annotated[float, Query(ge=0, le=10**11)] = 0.0
+) -> Response:
+    """Cells as server-sent events: those that have changed since this time, and then as they change."""
     headers = {"X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(service, study), media_type="text/event-stream", headers=headers)
+    stream = _events(service, study, since)
+    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
 
-async def _events(service: Service, study: Study) -> AsyncIterator[str]:
+async def _events(service: Service, study: Study, since_s: float) -> AsyncIterator[str]:
+    follower = await run_in_threadpool(Follower, service.store, study.id, since_s)
     before: dict[str, str] = {}
     quiet = 0
     while True:
-        is_over = (await run_in_threadpool(studies.standing, service, study)).is_over
-        for text in live.changed(await run_in_threadpool(_live, service, study), before):
+        news = await run_in_threadpool(follower.look)
+        values = {"cells": news.cells, "standing": news.standing, "columns": follower.columns}
+        shown = {"cells": render("study_news.html", **values)}
+        for text in live.changed(shown, before):
+            quiet = 0
             yield text
-        if is_over:
+        if news.standing.is_over:
             yield live.event("over", "over")
             return
         quiet += 1

@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 
-from hopcast.service.schema import Run, Study, StudyCell, User
+from hopcast.service.schema import Run, State, Study, StudyCell, User
 
-Cell = tuple[StudyCell, Run | None]
-"""A cell and its run, if that has not been deleted."""
+DELETED = "deleted"
+"""State of a cell whose run is not there any more."""
+
+_GOING = [state.value for state in State if not state.is_over]
+
+
+class Cell(NamedTuple):
+    """A cell as lists show it, without the request and the outcome of its run, which are large."""
+
+    number: int
+    settings: dict[str, Any]
+    """Values of what varies, by name."""
+    run_id: str
+    state: str
+    """State of its run, or `DELETED`."""
+    makespan_s: float | None
+    error: str | None
+    """Reason why it has no result, or why its simulated program failed."""
+    started_at: float | None
+    ended_at: float | None
+
+    @property
+    def is_over(self) -> bool:
+        """True if nothing more happens to it."""
+        return self.state not in _GOING
+
+
+_SHOWN = (
+    StudyCell.number,
+    StudyCell.settings,
+    StudyCell.run_id,
+    func.coalesce(Run.state, DELETED),
+    Run.makespan_s,
+    func.coalesce(Run.error, Run.outcome["failure"].as_string()),
+    Run.started_at,
+    Run.ended_at,
+)
 
 
 class StudyTables:
@@ -43,11 +78,36 @@ class StudyTables:
             return session.scalars(page.limit(limit).offset(offset)).all(), count
 
     def cells(self, study_id: str) -> list[Cell]:
-        """Cells of a study with their runs, by number."""
+        """Cells of a study, by number."""
+        return self._cells(StudyCell.study_id == study_id)
+
+    def cells_since(self, study_id: str, time_s: float) -> list[Cell]:
+        """Cells of a study that go on, or have begun or ended since this time, by number."""
+        since = or_(Run.state == State.RUNNING.value, Run.started_at >= time_s, Run.ended_at >= time_s)
+        return self._cells(StudyCell.study_id == study_id, since)
+
+    def _cells(self, *where: ColumnElement[bool]) -> list[Cell]:
+        with self._begin() as session:
+            wanted = select(*_SHOWN).outerjoin(Run, Run.id == StudyCell.run_id).where(*where)
+            return [Cell(*row) for row in session.execute(wanted.order_by(StudyCell.number))]
+
+    def cells_with_runs(self, study_id: str) -> list[tuple[StudyCell, Run | None]]:
+        """Cells of a study with all of their runs that have not been deleted, by number."""
         with self._begin() as session:
             wanted = select(StudyCell, Run).outerjoin(Run, Run.id == StudyCell.run_id)
             found = session.execute(wanted.where(StudyCell.study_id == study_id).order_by(StudyCell.number))
             return [(cell, run) for cell, run in found]
+
+    def counts(self, study_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+        """Number of cells by state, of each of these studies."""
+        wanted = select(StudyCell.study_id, Run.state, func.count())
+        wanted = wanted.outerjoin(Run, Run.id == StudyCell.run_id).where(StudyCell.study_id.in_(study_ids))
+        wanted = wanted.group_by(StudyCell.study_id, Run.state)
+        counts: dict[str, dict[str, int]] = {study_id: {} for study_id in study_ids}
+        with self._begin() as session:
+            for study_id, state, number in session.execute(wanted):
+                counts[study_id][state or DELETED] = number
+        return counts
 
     def share_study(self, study_id: str, shared: bool) -> None:
         """Says whether everybody may read a study and its cells."""

@@ -101,17 +101,17 @@ def _title(workload: Mapping[str, Any]) -> str:
     return " ".join([str(workload.get("name")), *(f"--{key} {value}" for key, value in arguments.items())])
 
 
-def stop(service: Service, run: Run) -> None:
+def stop(service: Service, run_id: str) -> None:
     """Ends a run that waits, and asks one that goes on for partial results."""
-    service.store.change(run.id, stop_asked=True)
-    service.store.stop_queued(run.id)
+    service.store.change(run_id, stop_asked=True)
+    service.store.stop_queued(run_id)
 
 
-def delete(service: Service, run: Run) -> None:
-    """Deletes a run and its files; its process is ended by its worker."""
-    service.store.delete_run(run.id)
-    if run.state != State.RUNNING.value:
-        leavings.remove(service.settings.run_folder(run.id))
+def delete(service: Service, run_id: str, state: str) -> None:
+    """Deletes a run in this state, and its files; its process is ended by its worker."""
+    service.store.delete_run(run_id)
+    if state != State.RUNNING.value:
+        leavings.remove(service.settings.run_folder(run_id))
 
 
 def begin_upload(service: Service, user: User, name: str, size_B: int) -> str:
