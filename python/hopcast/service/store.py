@@ -26,6 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session, defer, load_only, sessionmaker
 
+from hopcast.service.queue_store import QueueTables
 from hopcast.service.schema import Base, Blocked, Run, State, StudyCell, Token, Upload, User
 from hopcast.service.study_store import StudyTables
 
@@ -52,10 +53,11 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-class Store(StudyTables):
+class Store(StudyTables, QueueTables):
     """Answers and changes of the database; each method is one transaction."""
 
     def __init__(self, address: URL | str) -> None:
+        super().__init__()
         url = make_url(address)
         if url.get_backend_name() == "sqlite":
             self._engine = create_engine(url)
@@ -290,26 +292,6 @@ class Store(StudyTables):
         with self._begin() as session:
             wanted = select(func.count()).select_from(Run)
             return session.scalar(wanted.where(Run.owner_id == owner.id, Run.state.in_(states))) or 0
-
-    def ahead(self, run: Run) -> int:
-        """Number of runs that wait before this one."""
-        earlier = or_(Run.created_at < run.created_at, (Run.created_at == run.created_at) & (Run.id < run.id))
-        with self._begin() as session:
-            wanted = select(func.count()).select_from(Run)
-            return session.scalar(wanted.where(Run.state == State.QUEUED.value, earlier)) or 0
-
-    def claim(self) -> Run | None:
-        """Takes the run that has waited longest, for the caller alone."""
-        if not self._keeps_lock():
-            return None
-        queued = Run.state == State.QUEUED.value
-        with self._begin() as session:
-            first = session.scalar(select(Run.id).where(queued).order_by(Run.created_at, Run.id).limit(1))
-            if first is None:
-                return None
-            values = {"state": State.RUNNING.value, "attempts": Run.attempts + 1, "started_at": time.time()}
-            taken = session.execute(update(Run).where(Run.id == first, queued).values(**values))
-            return session.get(Run, first, populate_existing=True) if taken.rowcount else None
 
     def over(self, owner: User | None = None) -> Sequence[Run]:
         """Runs that are over, of one user or of all, the oldest first: their id, state, size and end."""
