@@ -1,8 +1,9 @@
-"""`hopcast submit`: a run for a server."""
+"""`hopcast submit`: a run, or a study, for a server."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
@@ -12,6 +13,12 @@ from hopcast.cli.request_of import request_of
 from hopcast.cli.serve import default_data
 from hopcast.errors import InputError
 
+if TYPE_CHECKING:
+    from hopcast.service.client import Client
+
+LINES_MOST = 12
+"""Most cells without a result that are listed."""
+
 
 @click.command(cls=arguments.RunCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("platform", required=False, shell_complete=options.complete_platform)
@@ -20,9 +27,16 @@ from hopcast.errors import InputError
 @options.add_all
 @click.option("--to", "server", metavar="URL", required=True, help="Server, such as http://localhost:8421.")
 @click.option("--token", metavar="TOKEN", help="Token of the server's page /tokens. [default: HOPCAST_TOKEN]")
-@click.option("--name", default="", help="Name of the run.")
-@click.option("--wait", is_flag=True, help="Wait until the run is over.")
+@click.option("--name", default="", help="Name of the run, or of the study.")
+@click.option("--wait", is_flag=True, help="Wait until it is over.")
 @click.option("--request", "request_file", metavar="FILE", help="Submit what a request in this file says.")
+@click.option(
+    "--study",
+    "study_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Submit the study in FILE, which says all, as of 'hopcast study'.",
+)
 def command(
     platform: str | None,
     workload: str | None,
@@ -32,6 +46,7 @@ def command(
     name: str,
     wait: bool,
     request_file: str | None,
+    study_file: Path | None,
     **flags,
 ) -> int:
     """Submit a run of WORKLOAD on PLATFORM to a server ('hopcast serve'), and print its address.
@@ -41,19 +56,84 @@ def command(
     """
     from hopcast.service.client import Client, portable
 
+    client = Client(server, token or local_token(server))
+    if study_file is not None:
+        _refuse_others(study_file, platform, request_file, flags)
+        return _submit_study(client, study_file, name, wait)
     if flags.get("out"):
         raise InputError("--out: the server keeps the report, and 'hopcast fetch' brings it")
     request, files = portable(request_of(platform, workload, args, flags, request_file))
-    client = Client(server, token or local_token(server))
     run = client.submit(request, files, name)
     click.echo(client.page(run["id"]))
     if not wait:
         return exits.DONE
-    run = client.wait(run["id"])
+    run = waited(client, run["id"])
     if run["error"]:
         click.echo(f"{run['state']}: {run['error']}", err=True)
     failed = run["state"] == "failed" or (run["outcome"] or {}).get("failure")
     return exits.PROGRAM_FAILED if failed else exits.DONE
+
+
+def _refuse_others(file: Path, platform: str | None, request_file: str | None, flags: dict[str, Any]) -> None:
+    """Raises `InputError` for what was given beside a study file."""
+    given = [f"--{name.replace('_', '-')}" for name, value in flags.items() if value not in (None, ())]
+    given = [*([platform] if platform else []), *(["--request"] if request_file else []), *given]
+    if given:
+        raise InputError(f"--study {file}: it says platform, workload and options; here is '{given[0]}'")
+
+
+def _submit_study(client: Client, file: Path, name: str, wait: bool) -> int:
+    """Submits a study, and waits for its end if that is wanted."""
+    from hopcast.service import study_client
+    from hopcast.study import file as files
+
+    study = files.load(file)
+    state = client.submit_study(study.text, study_client.files_of(study), name or study.name)
+    click.echo(client.study_page(state["id"]))
+    if not wait:
+        return exits.DONE
+    return told(waited_study(client, state["id"]))
+
+
+def waited(client: Client, run: str) -> dict[str, Any]:
+    """State of a run once it is over; shows its progress meanwhile."""
+    from hopcast.progress import ProgressLine
+
+    line = ProgressLine()
+
+    def look(state: dict[str, Any]) -> None:
+        if (progress := state["progress"]) is not None:
+            line(progress["simulated_s"], progress["events"], progress["share"])
+
+    try:
+        return client.wait(run, look=look)
+    finally:
+        line.close()
+
+
+def waited_study(client: Client, study: str) -> dict[str, Any]:
+    """State of a study once its cells are over; shows meanwhile how many are."""
+    from hopcast.experiment.progress import PiecesProgress
+    from hopcast.service import study_client
+
+    progress = PiecesProgress("cell", len(client.study(study)["cells"]), 0)
+    try:
+        return client.wait_study(study, look=lambda state: progress.at(*study_client.over(state)))
+    finally:
+        progress.close()
+
+
+def told(state: dict[str, Any]) -> int:
+    """Says on standard error which cells of a study have no result; gives the exit code."""
+    from hopcast.service import study_client
+
+    missing = study_client.missing(state)
+    for cell in missing[:LINES_MOST]:
+        click.echo(f"cell {cell['number']} {cell['state']}: {cell['error'] or 'no result'}", err=True)
+    if not missing:
+        return exits.DONE
+    click.echo(study_client.summary(state), err=True)
+    return exits.PROGRAM_FAILED
 
 
 def local_token(server: str) -> str | None:

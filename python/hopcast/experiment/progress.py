@@ -26,10 +26,13 @@ class PiecesProgress:
 
     def __call__(self, piece: Piece, result: Result) -> None:
         """Counts a piece that has its result."""
-        self._done += 1
-        self._failed += result.state != DONE
+        self.at(self._done + 1, self._failed + (result.state != DONE))
+
+    def at(self, done: int, failed: int) -> None:
+        """Takes note of how many pieces have their results, and how many of them failed."""
+        self._done, self._failed = done, failed
         now_s = time.monotonic()
-        if not self._enabled or now_s < self._next_s:
+        if not self._enabled or not done or now_s < self._next_s:
             return
         self._next_s = now_s + (_TERMINAL_EVERY_S if self._terminal else _PLAIN_EVERY_S)
         self._shown = True

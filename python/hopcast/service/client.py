@@ -1,4 +1,4 @@
-"""The other side of the HTTP interface, for scripts: submit a run of this machine's files, wait, fetch."""
+"""The other side of the HTTP interface, for scripts: submit runs and studies of this machine, wait, fetch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,14 @@ _PREFIX = "/api/v1"
 _PIECE_B = 8 << 20
 _TIMEOUT_S = 120
 _TRIES = 5
-_RUN = re.compile(r"(?P<server>https?://[^/]+)(?:/api/v1)?/runs/(?P<run>[\w-]+)/?")
+_BUSY = (429, 503)
+_BUSY_S, _BUSY_EVERY_S = 300.0, 2.0
+"""Time for which a busy server is asked again for results, and time between two such questions [s]."""
+_PLACE = re.compile(r"(?P<server>https?://[^/]+)(?:/api/v1)?/(?P<kind>runs|studies)/(?P<id>[\w-]+)/?")
+
+
+class Busy(InputError):
+    """A server that cannot answer now, but may do so in a minute."""
 
 
 class Client:
@@ -54,23 +61,64 @@ class Client:
         found = self._json("GET", f"/runs?search={quote(name)}&limit=200")["runs"]
         return next((run for run in found if run["name"].startswith(name)), None)
 
-    def wait(self, run: str, every_s: float = 0.5) -> dict[str, Any]:
-        """State of a run once it is over."""
+    def wait(
+        self, run: str, every_s: float = 0.5, look: Callable[[dict[str, Any]], None] | None = None
+    ) -> dict[str, Any]:
+        """State of a run once it is over; `look` gets each one before."""
         while True:
             state = self.state(run)
             if state["ended_at"] is not None:
                 return state
+            if look is not None:
+                look(state)
             time.sleep(every_s)
 
     def fetch(self, run: str, file: IO[bytes]) -> None:
         """Writes the ZIP archive of a run."""
-        with self._asked("GET", f"/runs/{run}/archive") as answer:
-            while piece := answer.read(1 << 20):
-                file.write(piece)
+        self._write(f"/runs/{run}/archive", file)
 
     def page(self, run: str) -> str:
         """Address of a run's page."""
         return f"{self._server}/runs/{run}"
+
+    def submit_study(self, text: str, files: Mapping[str, Path], name: str = "") -> dict[str, Any]:
+        """Uploads files and submits a study file that calls them by these names; gives the study's state."""
+        ids = {name: self._upload(name, path) for name, path in files.items()}
+        return self._json("POST", "/studies", {"study": text, "files": ids, "name": name})
+
+    def study(self, study: str) -> dict[str, Any]:
+        """State of a study and of its cells."""
+        return self._json("GET", f"/studies/{study}")
+
+    def wait_study(
+        self, study: str, every_s: float = 1.0, look: Callable[[dict[str, Any]], None] | None = None
+    ) -> dict[str, Any]:
+        """State of a study once nothing more happens to its cells; `look` gets each one before."""
+        while not (state := self.study(study))["is_over"]:
+            if look is not None:
+                look(state)
+            time.sleep(every_s)
+        return state
+
+    def fetch_study(self, study: str, part: str, file: IO[bytes]) -> None:
+        """Writes a part of a study, `archive` or `table`, which the server may have to make first."""
+        end_s = time.monotonic() + _BUSY_S
+        while True:
+            try:
+                return self._write(f"/studies/{study}/{part}", file)
+            except Busy:
+                if time.monotonic() > end_s:
+                    raise
+                time.sleep(_BUSY_EVERY_S)
+
+    def study_page(self, study: str) -> str:
+        """Address of a study's page."""
+        return f"{self._server}/studies/{study}"
+
+    def _write(self, path: str, file: IO[bytes]) -> None:
+        with self._asked("GET", path) as answer:
+            while piece := answer.read(1 << 20):
+                file.write(piece)
 
     def _upload(self, name: str, path: Path) -> str:
         size_B = path.stat().st_size
@@ -110,7 +158,8 @@ class Client:
             with urllib.request.urlopen(asked, timeout=_TIMEOUT_S) as answer:
                 yield answer
         except urllib.error.HTTPError as error:
-            raise InputError(_words(self._server, error)) from error
+            kind = Busy if error.code in _BUSY else InputError
+            raise kind(_words(self._server, error)) from error
         except urllib.error.URLError as error:
             raise InputError(f"{self._server}: no answer: {error.reason}") from error
 
@@ -127,12 +176,14 @@ def _words(server: str, error: urllib.error.HTTPError) -> str:
     return detail if isinstance(detail, str) else f"{server}: {json.dumps(detail)}"
 
 
-def run_of(address: str) -> tuple[str, str]:
-    """Server and id of a run's address. Raises `InputError`."""
-    found = _RUN.fullmatch(address)
+def place_of(address: str) -> tuple[str, str, str]:
+    """Server, `runs` or `studies`, and id of an address. Raises `InputError`."""
+    found = _PLACE.fullmatch(address)
     if found is None:
-        raise InputError(f"{address}: is no address of a run, such as http://localhost:8080/runs/ID")
-    return found["server"], found["run"]
+        raise InputError(
+            f"{address}: is no address of a run or a study, such as http://localhost:8080/runs/ID"
+        )
+    return found["server"], found["kind"], found["id"]
 
 
 def portable(request: Any) -> tuple[dict[str, Any], dict[str, Path]]:

@@ -54,7 +54,7 @@ def conduct(study: Study, runner: Runner, folder: Path, reports: bool = False, q
     folder = folder.absolute()
     with opened(folder) as store:
         (folder / "study.toml").write_text(study.text, encoding="utf-8")
-        with _inside(study.directory):
+        with inside(study.directory):
             pieces = _pieces(study, folder if reports else None)
             results, kept, stopped = _results(study, pieces, runner, store, quiet)
         with without_end():
@@ -111,7 +111,7 @@ def _results(
 
 
 @contextmanager
-def _inside(directory: Path) -> Iterator[None]:
+def inside(directory: Path) -> Iterator[None]:
     """Works in a folder meanwhile."""
     here = os.getcwd()
     os.chdir(directory)
