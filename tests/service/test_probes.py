@@ -83,7 +83,7 @@ def test_an_estimate_ends_at_its_limits(monkeypatch: pytest.MonkeyPatch) -> None
     started = SimpleNamespace(
         process=process,
         exceeded=lambda: looks.append("look") or ("memory" if len(looks) == 2 else None),
-        lacked_memory=lambda: False,
+        ended_by=lambda: None,
         end=lambda: looks.append("end"),
     )
     assert probes._watch(started, 60) == "memory"  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ _KEYS = {
     "port": "server.listen",
     "data": "data",
     "workers": "workers",
+    "on": "on",
     "keep_days": "retention.age",
     "keep_gib": "retention.size",
     "no_browser": "no browser to open",
@@ -59,6 +60,13 @@ def default_data() -> Path:
     help="Runs that go on at the same time.",
 )
 @click.option(
+    "--on",
+    default="local",
+    show_default=True,
+    metavar="PLACE",
+    help="Place where runs go on: local, or dask:ADDRESS for the workers of a scheduler of Dask.",
+)
+@click.option(
     "--keep-days", type=click.FloatRange(min=0), metavar="N", help="Delete runs N days after they end."
 )
 @click.option(
@@ -76,6 +84,7 @@ def command(
     no_browser: bool,
     data: Path | None,
     workers: int,
+    on: str,
     keep_days: float | None,
     keep_gib: float | None,
 ) -> None:
@@ -90,6 +99,7 @@ def command(
     from hopcast import service
 
     service.check_installed()
+    from hopcast.service.places import scheduler_of
     from hopcast.service.server import serve, serve_configured
     from hopcast.service.settings import Settings
 
@@ -104,6 +114,7 @@ def command(
         workers,
         keep_s=None if keep_days is None else keep_days * 24 * 3600,
         keep_B=None if keep_gib is None else int(keep_gib * 2**30),
+        scheduler=scheduler_of(on),
     )
     serve(settings, port, browser=not no_browser)
 

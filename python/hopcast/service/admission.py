@@ -71,6 +71,13 @@ def is_program(request: Mapping[str, Any]) -> bool:
     return (request.get("workload") or {}).get("kind") in PROGRAMS
 
 
+def reads_traces(request: Mapping[str, Any]) -> bool:
+    """True if a request, or one of its jobs, replays a trace."""
+    workload = request.get("workload") or {}
+    kinds = {workload.get("kind"), *(job["workload"]["kind"] for job in workload.get("jobs", ()))}
+    return "trace" in kinds
+
+
 def admit(
     fields: Mapping[str, Any], files: Mapping[str, Path], limits: Limits, programs: bool = False
 ) -> Admitted:

@@ -19,6 +19,7 @@ from hopcast import core
 from hopcast.errors import InputError
 from hopcast.service import exposure
 from hopcast.service.accounts import address_of, name_of
+from hopcast.service.places import scheduler_of
 from hopcast.service.settings import Accounts, Encryption, Limits, Settings, SignIn, Smtp
 from hopcast.toml import tomllib
 
@@ -163,8 +164,17 @@ _TIME = 'a time with its unit: "90 s", "6 h", "30 d"'
 _SIZE = 'a size with its unit: "8 GiB", "500 MB"'
 _NAMES = "a list of addresses of e-mail, or of names that the proxy sends"
 
+
+def _scheduler(value: Any) -> str | None:
+    try:
+        return scheduler_of(_text(value))
+    except InputError:
+        raise ValueError from None
+
+
 KEYS = {
     "data": Key(_folder, "an absolute path"),
+    "on": Key(_scheduler, '"local", or "dask:ADDRESS" with the address of a scheduler'),
     "workers": Key(_whole(1, 256), "a whole number from 1 to 256", 2),
     "server.listen": Key(
         _listen, 'an address and a port: "127.0.0.1:8421", "[::]:8421"', ("127.0.0.1", 8421)
@@ -327,6 +337,7 @@ def _settings(values: Mapping[str, Any]) -> Settings:
         proxies=values["server.trusted_proxies"],
         accounts=_accounts(values),
         programs=values["programs.enabled"],
+        scheduler=values["on"],
     )
 
 

@@ -1,4 +1,4 @@
-"""Workers: threads of the server, each with the process of one run, which they limit, stop and end."""
+"""Workers: threads of the server, each with one run at its place, which they limit, stop and end."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sqlalchemy.exc import OperationalError
 from hopcast.errors import InputError
 from hopcast.request import RunRequest
 from hopcast.service import admission, cgroups, leavings, process, task_process
+from hopcast.service.places import Started, place_of
 from hopcast.service.probes import Probes
 from hopcast.service.schema import Run, State
 from hopcast.service.settings import Settings
 from hopcast.service.store import Store
-from hopcast.service.task_process import TaskProcess
 
 _LOOK_EVERY_S = 0.05
 _IDLE_S = 1.0
@@ -36,10 +36,11 @@ class Pool:
     """Starts what waits in the store, as many runs at a time as there are workers."""
 
     def __init__(self, settings: Settings, store: Store, groups: cgroups.Groups | None = None) -> None:
-        self._settings, self._store, self._groups = settings, store, groups
+        self._settings, self._store = settings, store
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._probes = Probes(settings, groups)
+        self._place = place_of(settings, groups)
         self._claiming = threading.Lock()
         self._claimed: set[str] = set()
         """Runs that a worker has at this moment."""
@@ -47,6 +48,10 @@ class Pool:
             threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
             for number in range(settings.workers)
         ]
+
+    def open(self) -> str | None:
+        """Prepares the place of the runs; gives a sentence about it. Raises `InputError` where it cannot."""
+        return self._place.open()
 
     def start(self) -> None:
         """Puts back into the queue what a server that was killed has left, and begins to work."""
@@ -60,6 +65,7 @@ class Pool:
         self._wake.set()
         for thread in self._threads:
             thread.join()
+        self._place.close()
 
     def wake(self) -> None:
         """Says that there may be something in the queue."""
@@ -81,7 +87,7 @@ class Pool:
         with self._claiming:
             for run in self._store.in_state(State.RUNNING):
                 if run.id not in self._claimed:
-                    task_process.kill_left_over(run.process)
+                    self._place.end_left_over(run.process)
                     try:
                         self._settle(run, self._folder(run))
                     except OperationalError:
@@ -113,7 +119,7 @@ class Pool:
     def _work(self) -> None:
         while not self._closing.is_set():
             try:
-                run = self._claim()
+                run = self._claim() if self._place.is_ready() else None
                 if run is None:
                     self._wake.wait(_IDLE_S)
                     self._wake.clear()
@@ -146,10 +152,7 @@ class Pool:
         leavings.remove(folder)
         folder.mkdir(parents=True)
         command = admission.command_line(RunRequest.from_json(json.dumps(run.request)))
-        cpu_s = self._settings.limits.cpu_s
-        started = TaskProcess(
-            self._settings, self._groups, folder, inputs, run.request, command, cpu_s, "run"
-        )
+        started = self._place.begin(folder, inputs, run.request, command)
         try:
             self._patiently(self._store.change, run.id, process=started.identity)
         except BaseException:
@@ -163,17 +166,19 @@ class Pool:
             leavings.remove(folder)
             return
         if why != "gone":
-            self._settle(run, folder, why, started.process.returncode)
+            self._settle(run, folder, why, started.code)
         if self._patiently(self._store.run, run.id) is None:  # deleted meanwhile
             leavings.remove(self._settings.run_folder(run.id))
 
-    def _watch(self, run: Run, started: TaskProcess) -> str | None:
+    def _watch(self, run: Run, started: Started) -> str | None:
         """Waits for the end of a run, and gives the reason if it was ended here."""
         limits = self._settings.limits
         begin_s, why, kill_at_s, look_at_s = time.monotonic(), None, float("inf"), 0.0
         try:
-            while started.process.poll() is None:
+            while not started.is_over():
                 now_s = time.monotonic()
+                if not started.has_begun:
+                    begin_s = now_s
                 if self._closing.is_set():
                     return "closing"
                 if now_s > kill_at_s:
@@ -190,7 +195,7 @@ class Pool:
                         kill_at_s = now_s + limits.grace_s
                         started.terminate()
                 time.sleep(_LOOK_EVERY_S)
-            return why or ("memory" if started.lacked_memory() else None)
+            return why or started.ended_by()
         finally:
             started.end()
 

@@ -180,7 +180,7 @@ def _watch(started: TaskProcess, limit_s: int) -> str | None:
                 break
             except TimeoutExpired:
                 why = started.exceeded()
-        return why or ("memory" if started.lacked_memory() else None)
+        return why or started.ended_by()
     finally:
         started.end()
 

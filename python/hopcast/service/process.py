@@ -58,7 +58,7 @@ def main(task_file: str) -> int:
         ended = {"error": str(error)}
     except MemoryError:
         ended = {"error": "this run needs more memory than it may have; try fewer ranks or a simpler model"}
-    _write(folder / ENDED, ended | {"confined": is_confined})
+    write(folder / ENDED, ended | {"confined": is_confined})
     return 0
 
 
@@ -106,7 +106,7 @@ def _run(request: RunRequest, folder: Path) -> dict[str, Any]:
             return
         next_s = now_s + _PROGRESS_EVERY_S
         state = {"simulated_s": simulated_s, "events": events, "share": share}
-        _write(folder / PROGRESS, state | {"elapsed_s": now_s - begin_s})
+        write(folder / PROGRESS, state | {"elapsed_s": now_s - begin_s})
 
     report = simulate(request, progress, None, Parts.of(request, folder / REPORT))
     assert report is not None, "the only process of a run has its report"
@@ -199,7 +199,7 @@ def _estimated(report: Report, done: list[tuple[float, float | None]], begin_s: 
     }
 
 
-def _write(file: Path, content: dict[str, Any]) -> None:
+def write(file: Path, content: dict[str, Any]) -> None:
     draft = file.with_name(f".{file.name}")
     draft.write_text(json.dumps(content), encoding="utf-8")
     draft.rename(file)

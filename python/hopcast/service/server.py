@@ -102,6 +102,8 @@ def _prepared(settings: Settings, groups: Groups | None = None) -> Service:
         if not service.store.lock():
             service.store.close()
             raise InputError(f"database {settings.database!r}: another hopcast serve works with it")
+        if (sentence := service.pool.open()) is not None:
+            print(sentence, file=sys.stderr)
         return service
     except (ModuleNotFoundError, SQLAlchemyError) as error:
         driver = "; it needs: pip install 'hopcast[serve-group]'" if isinstance(error, ImportError) else ""

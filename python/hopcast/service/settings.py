@@ -130,6 +130,8 @@ class Settings:
     accounts: Accounts = field(default_factory=Accounts)
     programs: bool = False
     """True to run Python functions and compiled programs, in a sandbox."""
+    scheduler: str | None = None
+    """Address of the scheduler of Dask whose workers run what is submitted; this machine does if None."""
 
     @property
     def database(self) -> URL:

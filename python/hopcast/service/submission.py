@@ -28,9 +28,7 @@ def admitted(
 
 def check_here(admission_of: Admitted) -> None:
     """Refuses traces where no wall of the kernel stands around what reads them."""
-    kinds = {admission_of.request.workload["kind"]}
-    kinds |= {job["workload"]["kind"] for job in admission_of.request.workload.get("jobs", ())}
-    if "trace" in kinds and not confinement.landlock_version():
+    if admission.reads_traces(admission_of.request.fields()) and not confinement.landlock_version():
         raise Refused("workload", "workload: traces are not taken here, because this kernel has no Landlock")
 
 

@@ -105,6 +105,20 @@ class TaskProcess:
         """Number and start of the process, which tell it from a later one of the same number."""
         return {"process": self.process.pid, "start": _start_of(self.process.pid)}
 
+    @property
+    def has_begun(self) -> bool:
+        """True: it begins at once."""
+        return True
+
+    @property
+    def code(self) -> int | None:
+        """Code with which it has ended; None as long as it goes on."""
+        return self.process.returncode
+
+    def is_over(self) -> bool:
+        """True once it has ended."""
+        return self.process.poll() is not None
+
     def terminate(self) -> None:
         """Asks what runs to end."""
         if self.is_program:
@@ -126,9 +140,10 @@ class TaskProcess:
             return "memory"
         return "cpu" if used.cpu_s > limits.cpu_s else None
 
-    def lacked_memory(self) -> bool:
-        """True if the kernel has ended it because its group needed more memory than it may have."""
-        return self._groups is not None and self._groups.lacked_memory(self._group)
+    def ended_by(self) -> str | None:
+        """The limit that has ended it: memory, if the kernel says that its group needed more."""
+        is_short = self._groups is not None and self._groups.lacked_memory(self._group)
+        return "memory" if is_short else None
 
     def end(self) -> None:
         """Kills it with all that it has started, and waits for its end."""
@@ -170,7 +185,7 @@ def reason(why: str, code: int, settings: Settings) -> str:
 
 def kill_left_over(identity: Mapping[str, Any] | None) -> None:
     """Kills a process that has survived its server."""
-    if identity and identity["start"] is not None and _start_of(identity["process"]) == identity["start"]:
+    if identity and identity.get("start") is not None and _start_of(identity["process"]) == identity["start"]:
         _kill_session(identity["process"])
 
 
