@@ -33,7 +33,7 @@ class Loaded:
 
 @contextmanager
 def watched(user: User, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loaded]:
-    """What is loaded from the database meanwhile."""
+    """Statements and rows of the database meanwhile."""
     from sqlalchemy.engine import CursorResult
 
     loaded, engine = Loaded(), user.service.store._engine

@@ -34,7 +34,7 @@ _NAME = "hopcast-serve"
 _KEEP_EVERY_S = dask_worker.LEASE_S / 6
 _PIECE_B = 4 << 20
 _SLACK_B = 64 << 20
-"""What a run may leave beside the files that are limited: names, padding, the end of the run [B]."""
+"""Size beside that of the limited files that a run may leave [B]: names, padding, its end."""
 _END_S = 15.0
 """Time that a worker has to end a run [s]; after its lease it does so by itself."""
 

@@ -194,7 +194,7 @@ class Attempt:
         return None
 
     def _progress(self, place: Path, is_program: bool) -> dict[str, Any]:
-        """How far it is, and the parts of its tables that it has written; none of a program."""
+        """Progress of the run, and the parts of its tables that it has written; none of a program."""
         found: list[tuple[str, int]] = []
         if not is_program:
             report = place / process.REPORT

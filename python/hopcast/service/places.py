@@ -21,7 +21,7 @@ class Started(Protocol):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What tells it from all others, also after this server."""
+        """Name of it among all others, also after this server."""
         ...
 
     @property

@@ -78,13 +78,13 @@ class Turns:
         return place + sum(others)
 
     def _order(self, waiting: Mapping[_Name, Waiting]) -> list[_Name]:
-        """What waits, in the order of its next turns."""
+        """Names in the order of their next turns."""
         with self._guard:
             return sorted(waiting, key=lambda name: (self._taken.get(name, 0), waiting[name].since_s))
 
 
 def _by_owner(waiting: Mapping[Line, Waiting]) -> dict[int, Waiting]:
-    """What waits, by user."""
+    """Runs that wait, by user."""
     found: dict[int, Waiting] = {}
     for line, one in waiting.items():
         before = found.get(line.owner_id, Waiting(0, one.since_s))

@@ -20,7 +20,7 @@ _SURE_EVERY = 10
 
 @dataclass(frozen=True)
 class News:
-    """What has changed since the last look."""
+    """Changes since the last look."""
 
     cells: list[Cell]
     standing: Standing
