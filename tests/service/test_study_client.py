@@ -24,7 +24,7 @@ def submitted(server: Server, *words: str, status: int = 0) -> Any:
 def test_a_study_is_submitted_and_fetched(shared_server: Server, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(core.platform_text("crossbar", (), False))
     (tmp_path / "places").write_text("".join(f"{host}\n" for host in reversed(range(8))))
-    text = STUDY.format("mine.toml").replace("ranks = 8", 'ranks = 8\nplacement = "places"')
+    text = STUDY.format("mine.toml").replace("ppn = 1", 'placement = "places"')
     (tmp_path / "sizes.toml").write_text(text)
     address = submitted(shared_server, "--study", str(tmp_path / "sizes.toml"), "--wait").stdout.strip()
     assert address.startswith(f"{shared_server.address}/studies/")
