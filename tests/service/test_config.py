@@ -17,6 +17,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs" / "service-groups.md"
 GROUP = """
 data = "/srv/hopcast"
 workers = 3
+on = "dask:tcp://scheduler.example.org:8786"
 [server]
 listen = "127.0.0.1:9000"
 public_url = "https://Hopcast.example.org"
@@ -96,7 +97,7 @@ def test_every_key_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         uploads_B=2 << 30,
     )
     assert (found.keep_s, found.keep_B, found.keep_uploads_s) == (30 * 86400.0, 50 << 30, 43200.0)
-    assert found.programs
+    assert found.programs and found.scheduler == "tcp://scheduler.example.org:8786"
     accounts = found.accounts
     assert accounts.sign_in is SignIn.MAIL and accounts.sign_out == "/out" and accounts.header == "x-user"
     assert accounts.addresses == {"ada@example.com"} and accounts.domains == {"example.org"}
@@ -130,7 +131,7 @@ def test_every_key_has_a_value_above_and_stands_in_the_guide() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("dta = 1", "unknown key dta; known of the file: accounts, data, database, limits, programs"),
+        ("dta = 1", "unknown key dta; known of the file: accounts, data, database, limits, on, programs"),
         (
             "[limits]\nmemroy = '1 GiB'",
             "unknown key limits.memroy; known in [limits]: cpu, disk, kept, memory",
@@ -143,6 +144,8 @@ def test_every_key_has_a_value_above_and_stands_in_the_guide() -> None:
         ("workers = '2'", "workers = '2' is not allowed; allowed: a whole number from 1 to 256"),
         ("workers = true", "workers = True is not allowed"),
         ("workers = 0", "workers = 0 is not allowed"),
+        ("on = 'dask'", 'on = \'dask\' is not allowed; allowed: "local", or "dask:ADDRESS"'),
+        ("on = 'slurm:x'", "on = 'slurm:x' is not allowed"),
         ("data = 'here'", "data = 'here' is not allowed; allowed: an absolute path"),
         ("[limits]\nmemory = 8", 'limits.memory = 8 is not allowed; allowed: a size with its unit: "8 GiB"'),
         ("[limits]\nmemory = '8'", "limits.memory = '8' is not allowed"),
