@@ -18,6 +18,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import make_url
 from sqlalchemy.exc import OperationalError
 from test_attacks import SQL
+from test_queue import claimed, single, study_of
 
 from hopcast.errors import InputError
 from hopcast.service.config import read
@@ -26,6 +27,7 @@ from hopcast.service.server import _prepared as prepared
 from hopcast.service.settings import Settings
 from hopcast.service.state import Service
 from hopcast.service.store import Store
+from hopcast.service.study_store import DELETED
 
 pytest.importorskip("psycopg")
 
@@ -163,6 +165,22 @@ def test_a_lock_is_taken_again_where_the_database_was_started_anew(
     claimed = first.claim()
     assert claimed is not None and claimed.id == "1", "the other server has ended"
     first.close()
+
+
+def test_studies_and_turns_are_those_of_the_other_database(grouped: Settings) -> None:
+    store = Store(grouped.database)
+    alice, bob = store.user("alice"), store.user("bob")
+    outcome = {"failure": "a deadlock", "values": {}}
+    study = study_of(store, alice, 3, outcome=outcome)
+    single(store, bob, "of bob")
+    assert claimed(store, 3) == ["study", "of bob", "study"]
+    first, second, third = store.cells(study.id)
+    assert (first.state, third.state, third.started_at) == ("running", "queued", None)
+    assert first.error == "a deadlock" and first.started_at is not None
+    assert [cell.number for cell in store.cells_since(study.id, first.started_at + 3600)] == [0, 1]
+    store.delete_run(second.run_id)
+    assert store.counts([study.id]) == {study.id: {"running": 1, "queued": 1, DELETED: 1}}
+    store.close()
 
 
 def test_a_study_with_the_character_of_code_zero(grouped: Settings, served: Start) -> None:
