@@ -2,7 +2,7 @@
 
 Run it as `python bench/first_prediction.py [TARGET]`, on an idle machine: it prints the wall time and the
 processor time, user and system, of `make demo`, or of another target. Sources of crates and of Python
-packages are downloaded where no earlier build has left them in the caches of cargo and pip.
+packages are downloaded where no earlier build has left them in the caches of cargo and uv.
 """
 
 import argparse
