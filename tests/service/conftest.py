@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -190,3 +192,9 @@ def browser_of(alice: User) -> TestClient:
     http.headers["Sec-Fetch-Site"] = "same-origin"
     assert http.get(f"/enter?token={once}").status_code == 303
     return http
+
+
+def result_of(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """What it gives, run in a thread of its own: an open browser's event loop runs in that of the tests."""
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(asyncio.run, coroutine).result()

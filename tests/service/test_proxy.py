@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import HOST, request, user_of
+from conftest import HOST, request, result_of, user_of
 from fastapi.testclient import TestClient
 from servers import HOPCAST
 from test_access import asked, routes
@@ -177,7 +176,7 @@ def behind(group: Settings, peer: str, *headers: tuple[bytes, bytes]) -> dict[st
         seen.update(scope)
 
     scope = {"type": "http", "headers": list(headers), "client": (peer, 5), "scheme": "http"}
-    asyncio.run(ProxyHeaders(app, group)(scope, None, None))  # type: ignore[arg-type]
+    result_of(ProxyHeaders(app, group)(scope, None, None))  # type: ignore[arg-type]
     return seen
 
 

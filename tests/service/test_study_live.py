@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from conftest import User, browser_of
+from conftest import User, browser_of, result_of
 from sqlalchemy import event
 from test_queue import run_of, study_of
 
@@ -127,7 +126,7 @@ def test_a_page_gets_rows_and_not_the_whole_table(
         await stream.aclose()
         return got
 
-    first, second = asyncio.run(events())
+    first, second = result_of(events())
     assert "<tr" not in first and "990 queued" in first
     assert second.count("<tr") == 1 and 'id="cell-20" hx-swap-oob="true"' in second
     assert "989 queued" in second and len(second) < 1500
