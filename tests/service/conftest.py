@@ -195,6 +195,6 @@ def browser_of(alice: User) -> TestClient:
 
 
 def result_of(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """What it gives, run in a thread of its own: an open browser's event loop runs in that of the tests."""
+    """Result of a coroutine that runs in a thread of its own: that of the tests may have an event loop."""
     with ThreadPoolExecutor(1) as apart:
         return apart.submit(asyncio.run, coroutine).result()

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -117,6 +118,58 @@ def test_bad_input_is_told_in_the_words_of_the_server(shared_server: Server, tmp
         stranger.state("x")
     with pytest.raises(InputError, match="no answer"):
         Client("http://localhost:9", "x").state("x")
+
+
+@pytest.mark.parametrize(
+    "address", ["http://[::1", "http://localhost:abc", "http://", "localhost:8080", "ftp://x"]
+)
+def test_a_wrong_address_is_said_to_be_none(address: str) -> None:
+    with pytest.raises(InputError, match="is no address of a server"):
+        Client(address)
+
+
+def test_an_answer_that_ends_early_is_no_archive(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 1000\r\n\r\nshort")
+
+        threading.Thread(target=answer, daemon=True).start()
+        short = Client(f"http://127.0.0.1:{listening.getsockname()[1]}", "x")
+        with open(tmp_path / "file", "wb") as file, pytest.raises(InputError, match="ended 995 bytes early"):
+            short.fetch("x", file)
+
+
+def test_a_run_that_is_stopped_before_it_begins_is_no_success(shared_server: Server) -> None:
+    words = [
+        "submit",
+        "--to",
+        shared_server.address,
+        "hopper",
+        "-n",
+        "64",
+        "halo3d",
+        "--iterations",
+        "100000000",
+    ]
+    environment = os.environ | {"HOPCAST_TOKEN": shared_server.token}
+    others = [shared_server.client.submit(request(64, LONG), {})["id"] for _ in range(3)]
+    waiting = subprocess.Popen(
+        [*HOPCAST, *words, "--wait"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert waiting.stdout is not None
+    run = waiting.stdout.readline().strip().rpartition("/")[2]
+    for one in (run, *others):
+        shared_server.client._json("POST", f"/runs/{one}/stop")
+    _, said = waiting.communicate(timeout=60)
+    assert waiting.returncode == 3 and "stopped before it began" in said, said
 
 
 def test_the_address_counts_once_and_the_port_is_of_this_machine_alone(server: Server) -> None:

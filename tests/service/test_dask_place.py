@@ -301,6 +301,7 @@ def _forget_lease() -> None:
 def test_a_scheduler_that_does_not_answer_is_an_error(tmp_path: Path) -> None:
     for where, words in (
         ("dask:tcp://localhost:9", "no scheduler answers"),
+        ("dask:nowhere", "no address of a scheduler"),
         ("slurm", "local, dask:ADDRESS"),
     ):
         command = [*HOPCAST, "serve", "--no-browser", "--port", "0", "--data", str(tmp_path), "--on", where]

@@ -80,6 +80,27 @@ def test_what_is_no_study_for_a_server_is_refused(shared_server: Server, tmp_pat
     assert "--table" in command(shared_server, *words, status=2).stderr
 
 
+def test_a_response_without_a_value_gives_the_exit_code_of_a_failed_program(
+    shared_server: Server, tmp_path: Path
+) -> None:
+    bad = '[responses]\nbad = "makespan_s / (nothing - 16)"'
+    text = STUDY.format("crossbar").replace("[responses]", bad)
+    (tmp_path / "bad.toml").write_text(text)
+    address = submitted(shared_server, "--study", str(tmp_path / "bad.toml")).stdout.strip()
+    fetched = command(shared_server, "fetch", address, "--table", "--out", str(tmp_path / "out"), status=3)
+    assert "cell 0 failed: " in fetched.stderr and "nothing" in fetched.stderr
+
+
+@pytest.mark.parametrize("name", ["study.toml", "results.parquet", "study.html", "reports"])
+def test_no_file_of_a_study_takes_the_place_of_its_results(
+    shared_server: Server, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("".join(f"{host}\n" for host in range(8)))
+    (tmp_path / "mine").write_text(STUDY.format("crossbar").replace("ppn = 1", f'placement = "{name}"'))
+    done = submitted(shared_server, "--study", str(tmp_path / "mine"), status=2)
+    assert f"{name}: the study's own file of that name stands there" in done.stderr
+
+
 def test_files_have_the_names_of_the_study_file(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "mine.toml").write_text(core.platform_text("crossbar", (), False))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hopcast.cli import exits
-from hopcast.cli.submit import local_token, told, waited, waited_study
+from hopcast.cli.submit import LINES_MOST, local_token, told, waited, waited_study
 from hopcast.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,8 +72,19 @@ def _fetch_study(client: Client, study: str, out: Path, table: bool) -> int:
             (out / TABLE).write_bytes(Path(file.name).read_bytes())
         else:
             unpack(Path(file.name), out)
-    code = told(state)
+    code = told(state) or _told_of_rows(out / TABLE)
     click.echo(f"Table  {out / TABLE}")
     if not table:
         click.echo(f"Page   {out / 'study.html'}")
     return code
+
+
+def _told_of_rows(table: Path) -> int:
+    """Says which cells have a run, and no value of a response; gives the exit code."""
+    from pyarrow import parquet
+
+    rows = parquet.read_table(table, columns=["cell", "state", "why"]).to_pylist()
+    failed = [row for row in rows if row["state"] == "failed"]
+    for row in failed[:LINES_MOST]:
+        click.echo(f"cell {row['cell']} {row['state']}: {row['why']}", err=True)
+    return exits.PROGRAM_FAILED if failed else exits.DONE

@@ -70,7 +70,7 @@ def command(
     run = waited(client, run["id"])
     if run["error"]:
         click.echo(f"{run['state']}: {run['error']}", err=True)
-    failed = run["state"] == "failed" or (run["outcome"] or {}).get("failure")
+    failed = run["outcome"] is None or run["outcome"].get("failure")
     return exits.PROGRAM_FAILED if failed else exits.DONE
 
 

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from hopcast.errors import InputError
@@ -30,6 +30,9 @@ _BUSY_S, _BUSY_EVERY_S = 300.0, 2.0
 _PLACE = re.compile(r"(?P<server>https?://[^/]+)(?:/api/v1)?/(?P<kind>runs|studies)/(?P<id>[\w-]+)/?")
 
 
+_Answer = TypeVar("_Answer")
+
+
 class Busy(InputError):
     """A server that cannot answer now, but may do so in a minute."""
 
@@ -38,8 +41,12 @@ class Client:
     """One server, and a user of it."""
 
     def __init__(self, server: str, token: str | None = None) -> None:
-        address = urlsplit(server)
-        if address.scheme not in ("http", "https") or not address.netloc:
+        try:
+            address = urlsplit(server)
+            is_server = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+        except ValueError:
+            is_server = False
+        if not is_server:
             raise InputError(f"{server}: is no address of a server, such as http://localhost:8080")
         self._server = f"{address.scheme}://{address.netloc}"
         self._token = token or os.environ.get(TOKEN_VARIABLE)
@@ -66,7 +73,7 @@ class Client:
     ) -> dict[str, Any]:
         """State of a run once it is over; `look` gets each one before."""
         while True:
-            state = self.state(run)
+            state = _patiently(lambda: self.state(run))
             if state["ended_at"] is not None:
                 return state
             if look is not None:
@@ -94,7 +101,7 @@ class Client:
         self, study: str, every_s: float = 1.0, look: Callable[[dict[str, Any]], None] | None = None
     ) -> dict[str, Any]:
         """State of a study once nothing more happens to its cells; `look` gets each one before."""
-        while not (state := self.study(study))["is_over"]:
+        while not (state := _patiently(lambda: self.study(study)))["is_over"]:
             if look is not None:
                 look(state)
             time.sleep(every_s)
@@ -102,14 +109,7 @@ class Client:
 
     def fetch_study(self, study: str, part: str, file: IO[bytes]) -> None:
         """Writes a part of a study, `archive` or `table`, which the server may have to make first."""
-        end_s = time.monotonic() + _BUSY_S
-        while True:
-            try:
-                return self._write(f"/studies/{study}/{part}", file)
-            except Busy:
-                if time.monotonic() > end_s:
-                    raise
-                time.sleep(_BUSY_EVERY_S)
+        _patiently(lambda: self._write(f"/studies/{study}/{part}", file))
 
     def study_page(self, study: str) -> str:
         """Address of a study's page."""
@@ -117,8 +117,12 @@ class Client:
 
     def _write(self, path: str, file: IO[bytes]) -> None:
         with self._asked("GET", path) as answer:
+            left_B = int(answer.headers.get("Content-Length") or 0)
             while piece := answer.read(1 << 20):
                 file.write(piece)
+                left_B -= len(piece)
+        if left_B > 0:
+            raise InputError(f"{self._server}: the connection ended {left_B:,} bytes early; fetch it again")
 
     def _upload(self, name: str, path: Path) -> str:
         size_B = path.stat().st_size
@@ -162,6 +166,18 @@ class Client:
             raise kind(_words(self._server, error)) from error
         except urllib.error.URLError as error:
             raise InputError(f"{self._server}: no answer: {error.reason}") from error
+
+
+def _patiently(ask: Callable[[], _Answer]) -> _Answer:
+    """Result of a question that is asked again while the server is busy."""
+    end_s = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            return ask()
+        except Busy:
+            if time.monotonic() > end_s:
+                raise
+            time.sleep(_BUSY_EVERY_S)
 
 
 def _words(server: str, error: urllib.error.HTTPError) -> str:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _CONNECT_S, _AGAIN_S = 30, 2.0
 """Time that a scheduler has to answer, and time between two looks at it [s]."""
 _NAME = "hopcast-serve"
+_LOGGERS = ("distributed", "distributed.client", "distributed.core", "distributed.comm", "distributed.utils")
 _KEEP_EVERY_S = dask_worker.LEASE_S / 6
 _PIECE_B = 4 << 20
 _SLACK_B = 64 << 20
@@ -79,7 +80,10 @@ class DaskPlace:
         """See `Place.end_left_over`; a worker that does not hear of it ends the run after its lease."""
         if identity and "dask" in identity:
             if self.is_ready() and self._client is not None:
-                self._client.run(dask_worker.end, identity["dask"], on_error="ignore")
+                try:
+                    self._client.run(dask_worker.end, identity["dask"], on_error="ignore")
+                except Exception as error:  # its lease ends it
+                    print(f"hopcast serve: Dask's workers were not reached: {error!r}", file=sys.stderr)
         else:
             task_process.kill_left_over(identity)
 
@@ -117,7 +121,8 @@ class DaskPlace:
             from distributed import Client
         except ImportError as error:
             raise InputError("--on dask needs Dask: pip install 'hopcast[dask]'") from error
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the server says it in its own words
+        for name in _LOGGERS:  # the server says it in its own words
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = Client(
                 self._address, timeout=_CONNECT_S, set_as_default=False, asynchronous=False, name=_NAME
@@ -327,7 +332,7 @@ class DaskRun:
                     raise _Lost(f"its worker {self._starts[0][1]} has lost what it had left")
                 file.write(piece)
         leavings.remove(self._folder / process.REPORT)
-        with tarfile.open(packed) as archive:
+        with tarfile.open(packed, "r:") as archive:
             archive.extractall(self._folder, filter="data")
         packed.unlink()
 

@@ -99,17 +99,20 @@ def stop(start: str) -> None:
 
 
 def keep(topic: str, keys: Sequence[str]) -> None:
-    """Says that the server of a topic still wants these runs, and no others."""
+    """Says that the server of a topic still wants these runs, and no others.
+
+    A run that began a moment ago may be missing: it was submitted while this was on its way.
+    """
     for attempt in list(_attempts.values()):
-        if attempt.topic == topic and attempt.key not in keys:
-            attempt.is_unwanted.set()
-        elif attempt.topic == topic:
+        if attempt.topic == topic and attempt.key in keys:
             attempt.wanted_s = time.monotonic()
+        elif attempt.topic == topic and time.monotonic() > attempt.wanted_s + LEASE_S / 2:
+            attempt.is_unwanted.set()
 
 
 async def end(key: str) -> bool:
     """Kills a run with all that it has started and removes its folder; true once that is done."""
-    attempts = [attempt for attempt in _attempts.values() if attempt.key == key]
+    attempts = [attempt for attempt in list(_attempts.values()) if attempt.key == key]
     for attempt in attempts:
         attempt.is_unwanted.set()
         attempt.may_begin.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ from hopcast.service.task_process import TaskProcess
 
 DASK = "dask"
 LOCAL = "local"
+_ADDRESS = re.compile(r"(\w+://)?(\[[0-9a-fA-F:]+\]|[^\s/:]+):\d+|\w+://\S+")
 KNOWN = f"{LOCAL}, {DASK}:ADDRESS of a scheduler"
 
 
@@ -122,4 +124,6 @@ def scheduler_of(text: str) -> str | None:
         return None
     if kind != DASK or not address:
         raise InputError(f"--on {text}: is no place for runs; known: {KNOWN}")
+    if not _ADDRESS.fullmatch(address):
+        raise InputError(f"--on {text}: is no address of a scheduler, such as tcp://node1:8786")
     return address

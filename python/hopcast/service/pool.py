@@ -228,7 +228,8 @@ class Pool:
         values |= {"size_B": min(kept_B, leavings.UNCOUNTABLE_B), "state": state.value}
         self._patiently(self._store.change, run.id, **values)
         if state is not State.QUEUED:
-            leavings.remove(folder)
+            for attempt in (folder, *folder.parent.glob("attempt-*")):
+                leavings.remove(attempt)
 
     def task(
         self,

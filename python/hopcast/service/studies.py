@@ -71,6 +71,11 @@ class Standing:
 def plan(service: Service, user: User, text: str, uploads: Mapping[str, str]) -> tuple[dict[str, Any], list]:
     """Name and cells of a study file, and each cell's request, checked. Raises `Refused`."""
     files = submission.files_of(service, user, uploads)
+    for name in files:
+        if name in study_process.NAMES:
+            raise Refused(
+                "study", f"{name}: the study's own file of that name stands there; name it otherwise"
+            )
     asked = {"text": text, "name": ""}
     try:
         planned = service.pool.task("cells", asked, files, _PLAN_S)
@@ -162,7 +167,7 @@ def write_archive(service: Service, study: Study) -> Path:
 
 
 def _place(number: int) -> str:
-    return f"reports/{number:06}"
+    return f"{study_process.REPORTS}/{number:06}"
 
 
 def _folder(service: Service, study: Study) -> Path:
