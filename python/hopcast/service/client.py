@@ -26,9 +26,8 @@ _TIMEOUT_S = 120
 _TRIES = 5
 _BUSY = (429, 503)
 _BUSY_S, _BUSY_EVERY_S = 300.0, 2.0
-"""Time for which a busy server is asked again for results, and time between two such questions [s]."""
+"""Time for which a busy server is asked again, and time between two such questions [s]."""
 _PLACE = re.compile(r"(?P<server>https?://[^/]+)(?:/api/v1)?/(?P<kind>runs|studies)/(?P<id>[\w-]+)/?")
-
 
 _Answer = TypeVar("_Answer")
 

@@ -15,10 +15,10 @@ MOST_CELLS = 500
 
 FILE = "study.toml"
 PRODUCED = (table.TABLE, page.FILE)
+"""Files that `written` leaves."""
 REPORTS = "reports"
 NAMES = (FILE, *PRODUCED, REPORTS)
 """Names in the archive of a study that none of its inputs can have."""
-"""Files that `written` leaves."""
 
 _NOT_SENT = ("directory", "made_by", "out", "version")
 

@@ -12,9 +12,9 @@
 //! lower bound and a tail above, as the half-normal distribution has; modes for functions of which a few calls take
 //! many times as long as all others. σ counts as zero where its formula is negative, as a fitted polynomial can be for
 //! thin matrices. A resolution is no property of a machine: a program that waits for its kernels by usleep, as the
-//! published simulations of HPL do, cuts their times to whole microseconds. f holds for calls like those that it was fitted to, the range. Source: Cornebize, "High performance
-//! computing: towards better performance predictions and experiments" (thesis, Université Grenoble Alpes 2021),
-//! 3.1 and 4.1, models M-0 to M-2 and M', N-0 to N-2 and N'.
+//! published simulations of HPL do, cuts their times to whole microseconds. f holds for calls like those that it was
+//! fitted to, the range. Source: Cornebize, "High performance computing: towards better performance predictions and
+//! experiments" (thesis, Université Grenoble Alpes 2021), 3.1 and 4.1, models M-0 to M-2 and M', N-0 to N-2 and N'.
 
 use std::collections::BTreeSet;
 
