@@ -1,4 +1,4 @@
-"""Runs every comparison and prints one table; with --write also writes it into validation/README.md.
+"""Runs every comparison and prints one table; with --write also writes it into the pages.
 
 Run it as `python validation/all.py [--quick] [--out DIR] [--write] [SCRIPT ...]`: all where none is named.
 """
@@ -49,6 +49,8 @@ SCRIPTS = (
     "coverage",
 )
 PAGE = Path(__file__).with_name("README.md")
+GUIDE = Path(__file__).resolve().parents[1] / "docs" / "trust.md"
+"""The guide's page with the same summary."""
 DATA = Path(__file__).with_name("results.json")
 """The results of every script as they were last written, from which the page is made."""
 REGRESSIONS = "../regress.sqlite"
@@ -115,6 +117,10 @@ def write(compared: dict[str, list[Result]]) -> None:
     DATA.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
     head, _, _ = PAGE.read_text().partition(MARK)
     PAGE.write_text(head + MARK + page(ordered))
+    measured = {name: [row for row in rows if row.kind is Kind.MEASURED] for name, rows in ordered.items()}
+    lines = summary(measured)
+    before, _, rest = GUIDE.read_text().partition(lines[0])
+    GUIDE.write_text(before + "\n".join(lines) + "\n\n" + rest.partition("\n\n")[2])
 
 
 def record(compared: dict[str, list[Result]], out: Path, quick: bool) -> None:

@@ -14,6 +14,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -114,7 +115,8 @@ def trace(functions: Sequence[Function], command: Sequence[str], out: Path) -> T
         try:
             code = process.wait()
         except KeyboardInterrupt:  # the program has had it as well
-            code = process.wait()
+            # An interrupt between the end and its reading loses the code, and `wait` then says 0.
+            code = process.wait() or -signal.SIGINT
         counts = {one.name: _collected(one, parts, out) for one in functions}
         missing = [_why(name, parts, command[-1]) for name, count in counts.items() if not count]
         return Traced(code, counts, missing)
