@@ -5,10 +5,12 @@ sends, receives and wires have modes: "off" is dahu with their means; "unused" h
 which no message reaches; "drawn" has as many modes as dahu, all of the same mean and of a deviation below the
 clock's picosecond, so that all is drawn and nothing is changed; "on" is dahu as it is.
 
-The cost is the CPU time of the command less that of the same command with one iteration, the least of all
-repeats, which take turns. The goals: "drawn" takes at most 10 % more than "off", "unused" nothing. "on" is
-another simulation: ranks that went in step do so no more, and what happened at one time, and was handled at
-once, now happens at many. "events" says by how many the runs differ.
+The cost is the CPU time of the command less that of the same command with one iteration. The platforms take
+turns; of all turns, the median of the ratio to "off" counts, so that a machine whose speed drifts over
+minutes changes little, and its quartiles show what the turns differ by. The goals: "drawn" takes at most
+10 % more than "off", "unused" nothing. "on" is another simulation, which runs once:
+ranks that went in step do so no more, and what happened at one time, and was handled at once, now happens at
+many. "events" says by how many the runs differ.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import rates
 
 from hopcast import core
@@ -57,11 +60,11 @@ class Case:
 
 
 CASES = (
-    Case("halo3d 8 KiB, flow", "-n 512 --model flow halo3d --bytes 8KiB", 40),
-    Case("halo3d 8 KiB, max-rate", "-n 512 --model max-rate halo3d --bytes 8KiB", 80),
-    Case("alltoall 1 KiB, max-rate", "-n 256 --model max-rate alltoall --bytes 1KiB", 6),
-    Case("allreduce 8 B, flow", "-n 1024 --model flow allreduce --bytes 8B", 40),
-    Case("halo3d 256 KiB, flow", "-n 512 --model flow halo3d --bytes 256KiB", 20),
+    Case("halo3d 8 KiB, flow", "-n 512 --model flow halo3d --bytes 8KiB", 400),
+    Case("halo3d 8 KiB, max-rate", "-n 512 --model max-rate halo3d --bytes 8KiB", 800),
+    Case("alltoall 1 KiB, max-rate", "-n 256 --model max-rate alltoall --bytes 1KiB", 40),
+    Case("allreduce 8 B, flow", "-n 1024 --model flow allreduce --bytes 8B", 400),
+    Case("halo3d 256 KiB, flow", "-n 512 --model flow halo3d --bytes 256KiB", 200),
 )
 """Short messages, collectives, and long messages whose wire has modes, too."""
 
@@ -126,26 +129,27 @@ def cost(platform: Path, case: Case, iterations: int) -> tuple[float, int]:
 
 def compare(files: dict[str, Path], case: Case, repeat: int) -> None:
     """Prints and records the lines of one case."""
-    most: dict[str, float] = {}
-    least: dict[str, float] = {}
+    own: dict[str, list[float]] = {name: [] for name in files}
     events: dict[str, int] = {}
-    for _ in range(repeat):
+    for turn in range(repeat):
         for name, file in files.items():
+            if name == "on" and turn > 0:
+                continue
             whole, events[name] = cost(file, case, case.iterations)
-            most[name] = min(whole, most.get(name, whole))
-            least[name] = min(cost(file, case, 1)[0], least.get(name, whole))
-    own = {name: most[name] - least[name] for name in files}
-    shares = {name: own[name] / own["off"] - 1 for name in files}
+            own[name].append(whole - cost(file, case, 1)[0])
+    shares = {}
     for name in files:
+        ratios = [one / off - 1 for one, off in zip(own[name], own["off"], strict=False)]
+        low, shares[name], high = np.quantile(ratios, (0.25, 0.5, 0.75))
         other = events[name] / events["off"] - 1
         goal = f"  {'met' if shares[name] <= GOALS[name] else 'MISSED'}" if name in GOALS else ""
         print(
-            f"{case.name:26} {name:7} {own[name]:8.3f} s of CPU  {shares[name]:+7.1%}   "
-            f"events {other:+7.1%}{goal}",
+            f"{case.name:26} {name:7} {np.median(own[name]):8.3f} s of CPU  {shares[name]:+7.1%} "
+            f"({low:+.1%} to {high:+.1%})   events {other:+7.1%}{goal}",
             flush=True,
         )
-    measures = {f"{name}_share": shares[name] for name in ("unused", "drawn", "on")}
-    rates.record("noise", case.name, off_cpu_s=own["off"], **measures)
+    measures = {f"{name}_share": float(shares[name]) for name in ("unused", "drawn", "on")}
+    rates.record("noise", case.name, off_cpu_s=float(np.median(own["off"])), **measures)
 
 
 def main() -> None:
