@@ -58,7 +58,7 @@ tidy: $(VENV)/.tools
 
 # Damaged traces must give errors, never a panic: with the overflow checks of the test profile.
 fuzz:
-	HOPCAST_FUZZ_SECONDS=15 cargo test --workspace --test dumpi_fuzz --test readers_fuzz --test otf2_replay --test chakra damaged -- --nocapture
+	HOPCAST_FUZZ_SECONDS=15 cargo test --workspace --test all damaged -- --nocapture
 
 bench: fast
 	bench/run.sh $(BIN)

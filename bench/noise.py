@@ -1,6 +1,6 @@
 """Cost of noise: the same runs without noise, with noise that does not show, and with noise.
 
-Run it as `python bench/noise.py [--repeat N] [--only TEXT]`. The platform is `dahu`, whose
+Run it as `python bench/noise.py [--repeat N] [--only TEXT] [--instructions]`. The platform is `dahu`, whose
 sends, receives and wires have modes: "off" is dahu with their means; "unused" has modes in one more regime,
 which no message reaches; "drawn" has as many modes as dahu, all of the same mean and of a deviation below the
 clock's picosecond, so that all is drawn and nothing is changed; "on" is dahu as it is.
@@ -10,7 +10,8 @@ turns; of all turns, the median of the ratio to "off" counts, so that a machine 
 minutes changes little, and its quartiles show what the turns differ by. The goals: "drawn" takes at most
 10 % more than "off", "unused" nothing. "on" is another simulation, which runs once:
 ranks that went in step do so no more, and what happened at one time, and was handled at once, now happens at
-many. "events" says by how many the runs differ.
+many. "events" says by how many the runs differ. With --instructions, valgrind counts those of a tenth of the
+iterations instead, once, which no other work on the machine changes.
 """
 
 from __future__ import annotations
@@ -127,6 +128,26 @@ def cost(platform: Path, case: Case, iterations: int) -> tuple[float, int]:
         return usage.ru_utime + usage.ru_stime, int(json.load(said)["events"])
 
 
+def instructions(platform: Path, case: Case, iterations: int) -> int:
+    """Instructions of one command, as valgrind counts them."""
+    words = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *HOPCAST]
+    words += ["run", str(platform), *case.words.split(), "--iterations", str(iterations), "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words)} failed:\n{done.stderr}")
+    return int(re.search(r"I +refs: +([\d,]+)", done.stderr)[1].replace(",", ""))
+
+
+def compare_instructions(files: dict[str, Path], case: Case) -> None:
+    """Prints the lines of one case."""
+    own = {}
+    for name in ("off", "unused", "drawn"):
+        whole = instructions(files[name], case, case.iterations // 10)
+        own[name] = whole - instructions(files[name], case, 1)
+        share = own[name] / own["off"] - 1
+        print(f"{case.name:26} {name:7} {own[name] / 1e6:8.1f} M instructions {share:+7.2%}", flush=True)
+
+
 def compare(files: dict[str, Path], case: Case, repeat: int) -> None:
     """Prints and records the lines of one case."""
     own: dict[str, list[float]] = {name: [] for name in files}
@@ -157,11 +178,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--only", default="", help="cases with this text in their name")
+    parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind")
     words = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         files = platforms(Path(name))
         for case in CASES:
-            if words.only in case.name:
+            if words.only not in case.name:
+                continue
+            if words.instructions:
+                compare_instructions(files, case)
+            else:
                 compare(files, case, words.repeat)
 
 

@@ -1,6 +1,6 @@
 //! One-sided operations: their times in closed form, their order, and answers that come later.
 
-mod common;
+use crate::common;
 
 use common::*;
 use engine::Bytes;

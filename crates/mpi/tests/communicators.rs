@@ -1,6 +1,6 @@
 //! Communicators: how they are made, who is in them, and that they keep messages apart.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

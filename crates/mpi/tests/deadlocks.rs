@@ -1,6 +1,6 @@
 //! Deadlocks are results: every rank, its call, what it waits for, and where it stands in its program.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

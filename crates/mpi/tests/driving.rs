@@ -1,6 +1,6 @@
 //! Driving collectives: rounds, progress, requests, mismatches. What the algorithms do stands elsewhere.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Noise of messages: what is drawn has the moments of its modes, and depends on its rank and the seed alone.
 
-mod common;
+use crate::common;
 
 use common::{BYTE, LATENCY, Overheads, Run, receive, run_with, send, setup};
 use engine::random::Shape;

@@ -1,6 +1,6 @@
 //! Point-to-point messages by the standard: order, wildcards, statuses, probes, truncation, MPI_PROC_NULL.
 
-mod common;
+use crate::common;
 
 use common::*;
 use engine::Bytes;

@@ -1,6 +1,6 @@
 //! Progress: what is answered while a rank computes, what waits for its next call, and for which.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

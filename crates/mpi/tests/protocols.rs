@@ -1,6 +1,6 @@
 //! Closed forms: how long eager and rendezvous messages take, with and without overheads.
 
-mod common;
+use crate::common;
 
 use common::*;
 use engine::{Bandwidth, Bytes};

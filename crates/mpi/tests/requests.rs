@@ -1,6 +1,6 @@
 //! Requests: waits and tests of every kind, persistent requests, cancelling and freeing.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

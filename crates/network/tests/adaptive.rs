@@ -1,7 +1,7 @@
 //! Routings that choose on the way, beside what the channels of a network can carry.
 
-mod common;
-mod support;
+use crate::common;
+use crate::support;
 
 use std::sync::Arc;
 

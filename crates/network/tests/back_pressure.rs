@@ -3,7 +3,7 @@
 //! A packet of 2,016 bytes has 2,048 on the wire, 512 ns at 4 GB/s. The head of a packet can leave a router 104 ns after it
 //! has left the one before (a cable of 10 ns, a pipeline of 94 ns); room comes back a cable after the tail has left.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

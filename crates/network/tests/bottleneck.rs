@@ -21,8 +21,8 @@
 //!   k flows is later by the difference of the L, which is 5 to 20 % of the time where k W / b is about L.
 //! - A message that does not fill its packets has more headers than a flow has.
 
-mod common;
-mod support;
+use crate::common;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

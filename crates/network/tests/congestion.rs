@@ -1,7 +1,7 @@
 //! DCTCP in the packet model: what it keeps queues to, what it costs, and that nothing changes without it.
 
-mod common;
-mod support;
+use crate::common;
+use crate::support;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Properties of every cut of every kind of topology.
 
-mod support;
+use crate::support;
 
 use engine::Duration;
 use network::topology::TOPOLOGIES;

@@ -1,6 +1,6 @@
 //! Pictures of every kind of topology: well-formed, complete when small, honest when not.
 
-mod support;
+use crate::support;
 
 use network::topology::TOPOLOGIES;
 use network::topology::drawing::draw;

@@ -1,7 +1,7 @@
 //! Packets that are lost where links and routers fail, go around, and are sent again.
 
-mod common;
-mod support;
+use crate::common;
+use crate::support;
 
 use std::sync::Arc;
 

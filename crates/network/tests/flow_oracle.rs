@@ -2,7 +2,7 @@
 //! processes only the first message flows.
 //! Drawn are random graphs with messages between all hosts, and many processes of few hosts by unlike regimes.
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The max-rate model against its formula, with the published parameters of the Cray XE6.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Properties of every model in the registry.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Several links of a NIC: their numbers on every topology.
 
-mod support;
+use crate::support;
 
 use network::topology::TOPOLOGIES;
 use network::topology::nic_links::with_nic_links;

@@ -1,7 +1,7 @@
 //! The packet model beside closed forms, and what must hold for any traffic.
 
-mod common;
-mod support;
+use crate::common;
+use crate::support;
 
 use std::sync::Arc;
 

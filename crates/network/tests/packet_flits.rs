@@ -1,9 +1,8 @@
 //! The packet model beside a simulator that moves every flit by itself, and that simulator beside closed
 //! forms.
 
-mod common;
-mod flits;
-mod support;
+use crate::common;
+use crate::flits;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Properties of every routing of the registry, on every topology that it fits, with random parameters.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 

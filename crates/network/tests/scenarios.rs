@@ -3,7 +3,7 @@
 //!
 //! Each TOML block stands alone. Times are held to 2 ps, for shares round down.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::path::Path;

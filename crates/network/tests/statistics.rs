@@ -1,6 +1,6 @@
 //! Statistics over time of the packet model beside closed forms, and what must hold for any traffic.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

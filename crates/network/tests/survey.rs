@@ -1,6 +1,6 @@
 //! The survey of a network, held to counting on random small ones and to published numbers.
 
-mod support;
+use crate::support;
 
 use engine::Bandwidth;
 use network::survey::{Found, Survey, searched_bisection, survey};

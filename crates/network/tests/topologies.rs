@@ -1,6 +1,6 @@
 //! Properties of every topology of the registry, on random parameters, and published facts of some.
 
-mod support;
+use crate::support;
 
 use network::topology::TOPOLOGIES;
 use network::topology::several_nics::with_nics;

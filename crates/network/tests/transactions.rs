@@ -1,6 +1,6 @@
 //! Transactions and lost packets in the packet model: closed forms, counts, and what must always hold.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

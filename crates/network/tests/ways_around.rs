@@ -1,6 +1,6 @@
 //! Elements that can fail, when they do, and ways through what is left, without packets.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A run that is stopped, at a time or by a monitor, reports exactly what had happened by then, however it is cut;
 //! and a monitor may take a closer look.
 
-mod cuts;
+use crate::cuts;
 
 use std::sync::{Arc, Mutex};
 

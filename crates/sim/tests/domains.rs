@@ -1,7 +1,7 @@
 //! A run gives the same report and the same tables, to the bit, into however many domains it is cut, in one
 //! process or several.
 
-mod cuts;
+use crate::cuts;
 
 use std::collections::VecDeque;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Runs in which links and routers fail: the same for every cut, under every routing, with the failures and their
 //! cost in the report.
 
-mod cuts;
+use crate::cuts;
 
 use cuts::{CUTS, assert_same, assert_same_in_processes, is_cut, run_in_processes};
 use sim::report::Outcome;

@@ -1,6 +1,6 @@
 //! Several jobs in one run: each with its world, its hosts, its start and its times; they share the network.
 
-mod cuts;
+use crate::cuts;
 
 use std::sync::LazyLock;
 

@@ -1,6 +1,6 @@
 //! Levels inside hosts: the same results and traffic wherever a run is cut.
 
-mod cuts;
+use crate::cuts;
 
 use cuts::{CUTS, assert_same, is_cut};
 use sim::report::Outcome;

@@ -1,6 +1,6 @@
 //! Each message, and matrices by period: bounded, the same for every cut, and handed out while the run goes on.
 
-mod cuts;
+use crate::cuts;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

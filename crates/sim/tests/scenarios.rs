@@ -3,8 +3,8 @@
 //! twice, with its hosts renumbered if it says that symmetry allows it, and cut into 1, 2, 3 and 8 domains, and into
 //! 2 and 3 processes: reports and tables are the same.
 
-mod cuts;
-mod script;
+use crate::cuts;
+use crate::script;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Transactions and lost packets in whole runs: rendezvous that wait for responses, counts in the report, and equal
 //! outcomes for every cut.
 
-mod cuts;
+use crate::cuts;
 
 use cuts::{CUTS, is_cut};
 use sim::report::Outcome;

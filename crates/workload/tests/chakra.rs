@@ -1,7 +1,7 @@
 //! Chakra traces: the operations that nodes become, traces of other tools compared with their sources, and damaged
 //! files.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

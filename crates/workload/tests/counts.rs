@@ -1,6 +1,6 @@
 //! Counts between calls: each form of a recording keeps them, and a replay may compute by them.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! the same in every run. With `HOPCAST_FUZZ_SECONDS=60` it goes on for a minute (`make fuzz`) from a
 //! different start each time, and says which.
 
-mod common;
+use crate::common;
 
 use std::time::{Duration, Instant, SystemTime};
 

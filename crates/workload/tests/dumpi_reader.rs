@@ -1,6 +1,6 @@
 //! The DUMPI reader compared with the output of sst-dumpi's own tools for the same files.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Findings in traces whose ranks have graphs instead of an order of calls.
 
-mod common;
+use crate::common;
 
 use common::chakra::{Node, file};
 use common::samples;

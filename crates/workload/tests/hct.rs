@@ -1,6 +1,6 @@
 //! hopcast's own format: files read back unchanged, loops cost nothing, and damage gives errors.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

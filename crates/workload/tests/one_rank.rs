@@ -1,6 +1,6 @@
 //! The file of one rank of several, without the files of the others.
 
-mod common;
+use crate::common;
 
 use common::writer::{Value, Writer};
 use mpi::Rank;

@@ -1,7 +1,7 @@
 //! OTF2 archives, compared with the output of OTF2's own library: every event of every location, with its time and
 //! numbers.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Operations of the calls of an OTF2 archive, and errors for damaged archives.
 
-mod common;
+use crate::common;
 
 use common::otf2::{Writer, archive};
 use common::{drive, fuzz};

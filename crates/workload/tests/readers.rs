@@ -1,7 +1,7 @@
 //! Readers of text formats and of schedules: the operations of small runs of our own, and complete reading and replay
 //! of traces of others.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

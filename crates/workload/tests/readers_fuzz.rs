@@ -2,7 +2,7 @@
 //!
 //! Like `dumpi_fuzz`: the same sequence in every run, and with `HOPCAST_FUZZ_SECONDS=60` from another seed.
 
-mod common;
+use crate::common;
 
 use common::damage::damage;
 use common::{fuzz, samples};

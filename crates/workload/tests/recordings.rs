@@ -1,6 +1,6 @@
 //! Real recordings, replayed without a network: every message finds its receive, and every mode reaches its end.
 
-mod common;
+use crate::common;
 
 use common::drive;
 use mpi::{Op, Rank};

@@ -1,6 +1,6 @@
 //! Replay without a network: the operations of each recorded call, and complete runs of real recordings.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! ScalaTrace 2: the three kinds of its traces give the same run, and errors name the line.
 
-mod common;
+use crate::common;
 
 use common::{drive, samples};
 use engine::{Bytes, Duration, Time};

@@ -1,6 +1,6 @@
 //! Regular recordings grow to more ranks; others are refused, with rank and call.
 
-mod common;
+use crate::common;
 
 use common::drive;
 use engine::Bytes;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use engine::registry::Entry;
 use mpi::collective::{Algorithm, Idle, Step};
 
-use crate::case::Case;
+use super::case::Case;
 
 /// An event, ordered by time (seconds ≥ 0 are in the order of their bits), then by number.
 type Event = Reverse<(u64, u64, What)>;

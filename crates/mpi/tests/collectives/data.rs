@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use engine::registry::Entry;
 use mpi::collective::{Algorithm, Effect, Kind, Layout, Shape, Slots, Step};
 
-use crate::case::Case;
+use super::case::Case;
 
 /// Operands that are combined, as runs of ranks `first..=last` in order, and their part or block.
 #[derive(Debug, Clone, PartialEq, Eq)]

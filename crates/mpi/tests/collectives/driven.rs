@@ -8,7 +8,7 @@ use mpi::Op;
 use mpi::collective::{ALGORITHMS, Collective, Cost, Idle};
 use mpi::operation::Start;
 
-use crate::case::{Case, Parameters};
+use super::case::{Case, Parameters};
 use crate::common::{BYTE, LATENCY, Overheads, run_with, setup};
 
 #[test]

@@ -7,8 +7,8 @@ use engine::registry::Entry;
 use mpi::collective::{ALGORITHMS, Algorithm, Cost, Idle, Kind, Step, bounds, find, of_kind};
 use proptest::prelude::*;
 
-use crate::case::{Case, Parameters, many, parameters, sweep};
-use crate::{clock, data};
+use super::case::{Case, Parameters, many, parameters, sweep};
+use super::{clock, data};
 
 /// Every algorithm on every kind that it does, where it fits.
 fn each(given: &Parameters, mut check: impl FnMut(&Entry<Algorithm>, Kind, &Case)) {

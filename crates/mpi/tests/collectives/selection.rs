@@ -5,7 +5,7 @@ use mpi::collective::selection::{ANY, LIBRARIES, REST};
 use mpi::collective::{Kind, Selection, find};
 use proptest::prelude::*;
 
-use crate::case::{Case, Parameters, parameters, sweep};
+use super::case::{Case, Parameters, parameters, sweep};
 
 #[test]
 fn tables_name_known_algorithms_with_rising_limits_and_no_gap() {

@@ -3,8 +3,6 @@
 //! The wire takes `LATENCY + n / RATE` for each message, whatever else is on it, so a short message
 //! overtakes a long one; a message has left its sender after `n / RATE`.
 
-#![allow(dead_code)] // Each test file uses its own part.
-
 use std::sync::Arc;
 
 use engine::registry::Arguments;

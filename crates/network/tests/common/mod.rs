@@ -1,5 +1,4 @@
 //! Helpers of the tests of network models: hand-drawn networks, and a driver that sends and waits.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod graph;
 pub mod parts;

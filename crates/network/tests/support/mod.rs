@@ -1,5 +1,4 @@
 //! Shared by the tests of topologies and routings: arguments from TOML, random networks, distances.
-#![allow(dead_code, unused_imports, reason = "each test crate takes what it needs")]
 
 mod random;
 

@@ -1,5 +1,4 @@
 //! Comparison of runs that are cut differently, and must not differ.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 

@@ -1,5 +1,4 @@
 //! Helpers of the tests on recorded traces: find and unpack the data.
-#![allow(dead_code)] // each test takes what it needs
 
 pub mod chakra;
 pub mod damage;

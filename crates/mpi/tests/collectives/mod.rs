@@ -3,8 +3,6 @@
 
 mod case;
 mod clock;
-#[path = "../common/mod.rs"]
-mod common;
 mod data;
 mod driven;
 mod properties;
