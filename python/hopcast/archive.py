@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import lzma
 import os
+import shutil
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from hopcast import scratch
 from hopcast.errors import InputError
@@ -64,24 +65,62 @@ def _is_plain(name: str) -> bool:
 def _unpack(name: str, folder: str) -> None:
     try:
         with tarfile.open(name) as archive:
-            archive.extractall(folder, filter=_Within(name, most_B.get()))
+            extract(archive, folder, _Within(name, most_B.get()))
     except _DAMAGED as error:
         raise InputError(f"{name}: this archive is damaged: {error}") from error
     except OSError as error:
         raise InputError(f"{name}: cannot unpack this archive: {error.strerror or error}") from error
 
 
+def extract(
+    archive: tarfile.TarFile, folder: str, check: Callable[[tarfile.TarInfo], None] = lambda _member: None
+) -> None:
+    """Unpacks an archive into a new folder, and nothing elsewhere. Raises `TarError` for what leads out.
+
+    check: function that may refuse a member.
+    """
+    if hasattr(tarfile, "data_filter"):
+
+        def checked(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+            check(member)
+            return tarfile.data_filter(member, path)
+
+        archive.extractall(folder, filter=checked)
+        return
+    for member in archive:
+        check(member)
+        _extract_plain(archive, member, folder)
+
+
+def _extract_plain(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: str) -> None:
+    """Unpacks a file or a folder: Python before 3.10.12, and 3.11 before 3.11.4, checks no links itself."""
+    path = PurePosixPath(member.name.lstrip("/"))
+    if ".." in path.parts:
+        raise tarfile.TarError(f"{member.name!r} leads out of it")
+    target = Path(folder, path)
+    if member.isdir():
+        target.mkdir(parents=True, exist_ok=True)
+        return
+    content = archive.extractfile(member) if member.isfile() else None
+    if content is None:
+        raise tarfile.TarError(
+            f"{member.name!r} is a link or a device; a newer Python takes links: 3.10.12, 3.11.4 or 3.12"
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with content, open(target, "wb") as out:
+        shutil.copyfileobj(content, out)
+
+
 class _Within:
-    """Filter of members that refuses what leads out of the folder, and more than a number of bytes."""
+    """Check of members that refuses more than a number of bytes."""
 
     def __init__(self, name: str, most_B: int | None) -> None:
         self._name, self._most_B, self._sum_B = name, most_B, 0
 
-    def __call__(self, member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+    def __call__(self, member: tarfile.TarInfo) -> None:
         self._sum_B += max(member.size, _LEAST_MEMBER_B)
         if self._most_B is not None and self._sum_B > self._most_B:
             raise InputError(f"{self._name}: this archive unpacks to more than {self._most_B:,} bytes")
-        return tarfile.data_filter(member, path)
 
 
 def _only_folder(name: str, folder: Path) -> Path:

@@ -92,3 +92,26 @@ def test_a_recording_is_replayed_from_its_archive(tmp_path: Path) -> None:
     report = hopcast.run("crossbar", archive)
     assert report.workload == str(archive)
     assert report.outcome_hash == hopcast.run("crossbar", recording / "testtrace-0000.bin").outcome_hash
+
+
+def test_a_python_without_filters_unpacks_files_and_nothing_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(tarfile, "data_filter", raising=False)  # as before 3.10.12 and 3.11.4
+    archive = packed(tmp_path / "a.tar.gz", "run/deep/x-0000.bin", "run/deep/x.meta")
+    with opened(archive) as place:
+        assert {file.name: file.read_text() for file in Path(place).iterdir()} == {
+            "x-0000.bin": "run/deep/x-0000.bin",
+            "x.meta": "run/deep/x.meta",
+        }
+    for name, kind, words in (
+        ("../evil", tarfile.REGTYPE, "this archive is damaged: '../evil' leads out of it"),
+        ("run/link", tarfile.SYMTYPE, "this archive is damaged: 'run/link' is a link or a device"),
+        ("run/pipe", tarfile.FIFOTYPE, "this archive is damaged: 'run/pipe' is a link or a device"),
+    ):
+        with tarfile.open(tmp_path / "bad.tar", "w") as into:
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = kind, "/etc/passwd"
+            into.addfile(entry)
+        assert refusal(tmp_path / "bad.tar").startswith(words)
+    assert not list(tmp_path.rglob("evil"))
