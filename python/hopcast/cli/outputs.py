@@ -90,6 +90,10 @@ def _both(progress: ProgressLine, watcher: Progress | None) -> Progress:
 
 def finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int:
     """Prints what the run left, then writes it: a full disk must not cost the screen. Gives the exit code."""
+    if out is not None:
+        from hopcast.report import arrow
+
+        arrow.leave_pandas()
     stopped = report.summary["stopped"]
     if not stopped or stopped["by"] != "interrupt":
         return _finish(report, out, as_json, quiet)

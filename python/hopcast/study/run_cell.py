@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -38,6 +39,7 @@ def run(inputs: Mapping[str, Any]) -> Measured:
 
     request = RunRequest.from_json(json.dumps(inputs["request"], ensure_ascii=False), "cell")
     if "report" in inputs:
+        _leave_pandas()
         request = request.changed(out=inputs["report"])
     with _beside(inputs.get("files", {})):
         report = predict(request)
@@ -47,6 +49,14 @@ def run(inputs: Mapping[str, Any]) -> Measured:
         names[name] = values[name] = _formula(text, name)(names)
     costs = {"wall_s": report.summary["wall_s"], "peak_rss_B": report.summary["peak_rss_B"]}
     return Measured(values, costs=costs)
+
+
+def _leave_pandas() -> None:
+    """Loads no pandas for a report; workers of Dask may be those of others, who want it."""
+    if "distributed" not in sys.modules:
+        from hopcast.report import arrow
+
+        arrow.leave_pandas()
 
 
 @contextmanager
