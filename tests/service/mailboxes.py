@@ -29,14 +29,28 @@ class Mailbox:
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)
-            flags |= {"authenticator": _authenticate, "auth_required": True, "auth_require_tls": not by_tls}
+            flags["authenticator"] = _authenticate
+            # aiosmtpd takes a connection that is encrypted from its first byte for one that is not.
             flags |= (
-                {"ssl_context": context} if by_tls else {"tls_context": context, "require_starttls": True}
+                {"ssl_context": context, "auth_require_tls": False}
+                if by_tls
+                else {"tls_context": context, "require_starttls": True}
             )
+        self._asks_password = certificate is not None
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self._controller = Controller(self, hostname="127.0.0.1", port=self.port, **flags)
         self._controller.start()
+
+    async def handle_MAIL(
+        self, _server: Any, session: Any, envelope: Any, address: str, options: list[str]
+    ) -> str:
+        """Takes a sender who has given the password."""
+        if self._asks_password and not session.authenticated:
+            return "530 5.7.0 Authentication required"
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 OK"
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:
         """Takes a mail."""

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from test_studies import HALO, SLOW, kept, started, study, wait_for
 
+from hopcast.errors import InputError
+from hopcast.experiment import runners
+
 pytest.importorskip("distributed")
 
 BEGIN = "multiprocessing.spawn"
@@ -70,7 +73,10 @@ def test_a_scheduler_elsewhere_is_used_and_lives_on(folders: tuple[Path, Path]) 
 
     local, dask = folders
     study(local, HALO)
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+    where = {"dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None, scheduler_kwargs=where
+    ) as cluster:
         done = study(dask, HALO, "--on", f"dask:{cluster.scheduler_address}")
         assert done.returncode == 0, done.stderr
         with Client(cluster) as client:
@@ -93,6 +99,15 @@ def test_ctrl_c_ends_the_workers_and_the_table_stays(tmp_path: Path) -> None:
 
 
 def test_a_missing_scheduler_is_an_error(tmp_path: Path) -> None:
-    done = study(tmp_path, HALO, "--on", "dask:tcp//nowhere")
-    assert done.returncode == 2
-    assert "no scheduler answers" in done.stderr
+    for where, words in (
+        ("tcp//nowhere", "no address of a scheduler"),
+        ("tcp://localhost:9", "no scheduler answers: Connection refused"),
+        ("tls://localhost:9", "needs keys: distributed.comm.tls.ca-file"),
+    ):
+        with (
+            pytest.raises(InputError, match=words),
+            runners.named(f"dask:{where}", runners.Settings())._client(),
+        ):
+            pass
+    done = study(tmp_path, HALO, "--on", "dask:tcp://localhost:9")
+    assert done.returncode == 2 and "no scheduler answers" in done.stderr, done.stderr

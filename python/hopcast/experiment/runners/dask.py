@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hopcast.errors import InputError
+from hopcast.experiment import dask_address
 from hopcast.experiment.pieces import LOST, Result, Work, perform
 from hopcast.experiment.runners.local import LOOK_S, cores
 
@@ -34,6 +35,8 @@ def made(where: str | None, settings: Settings) -> Dask:
     """The cluster at an address, or one of this machine."""
     if settings.limit_s is not None:
         raise InputError("--limit: Dask ends no piece that has begun; use --on local")
+    if where is not None:
+        dask_address.check(where)
     return Dask(where, settings.workers or cores())
 
 
@@ -84,12 +87,16 @@ class Dask:
                     n_workers=self.workers,
                     threads_per_worker=1,
                     dashboard_address=None,
+                    scheduler_kwargs={
+                        "dashboard_address": "127.0.0.1:0"
+                    },  # of its HTTP server, which it has anyhow
                     silence_logs=logging.CRITICAL,
                 ) as cluster,
                 Client(cluster) as client,
             ):
                 yield client
             return
+        dask_address.knock(self.address)
         try:
             client = Client(self.address, timeout=_CONNECT_S)
         except (OSError, ValueError) as error:
