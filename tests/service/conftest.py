@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from browsers import CHROMIUM, uncomplaining
+from clusters import cluster_of
 from fastapi.testclient import TestClient
 from servers import Server
 
@@ -161,6 +162,20 @@ def user_of(service: Service, http: TestClient, name: str) -> User:
     """A user of this name."""
     token = service.store.issue(service.store.user(name), "api")
     return User(http, service, {"Authorization": f"Bearer {token}"})
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """A scheduler of Dask with two workers, which are replaced when they die."""
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    with cluster_of(2) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def far(settings: Settings, served: Callable[..., tuple[Service, TestClient]], cluster: Any) -> User:
+    """Alice, whose runs go on in workers of Dask."""
+    return user_of(*served(replace(settings, scheduler=cluster.scheduler_address)), "alice")
 
 
 @pytest.fixture

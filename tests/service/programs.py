@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from servers import Unprivileged
+from servers import HOPCAST, Unprivileged
 
 from hopcast.service import sandbox
 
 LIMITS = """
 [limits]
 wall = "30 s"
+grace = "4 s"
 cpu = "12 s"
 memory = "3 GiB"
 disk = "100 MB"
@@ -26,10 +28,29 @@ processes = 64
 """
 
 
+PING = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    int rank, n = 0;
+    FILE *in = fopen("input.txt", "r");
+    MPI_Init(&argc, &argv);
+    if (!in || fscanf(in, "%d", &n) != 1 || n != 42) MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 5; i++) MPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    FILE *out = fopen("output.txt", "w");
+    if (!out) MPI_Abort(MPI_COMM_WORLD, 4);
+    MPI_Finalize();
+    return 0;
+}
+"""
+"""Program in C that checks its file of input."""
+
+
 @contextlib.contextmanager
-def serving() -> Iterator[Unprivileged]:
+def serving(on: str = "local") -> Iterator[Unprivileged]:
     """Serves with these limits; the test is skipped where there is no sandbox."""
-    started = Unprivileged(LIMITS)
+    started = Unprivileged(LIMITS, on)
     try:
         refused = [line for line in started.said().splitlines() if line.startswith("Programs are refused")]
         if refused:
@@ -49,6 +70,17 @@ def submit(server: Unprivileged, tmp_path: Path, code: str, ranks: int = 2, **op
         **options,
     }
     return server.client.submit(asked, {"program.py": tmp_path / "program.py"})["id"]
+
+
+def submit_compiled(server: Unprivileged, tmp_path: Path) -> str:
+    """A run of a compiled program, which reads one file and writes another."""
+    (tmp_path / "ping.c").write_text(PING)
+    (tmp_path / "input.txt").write_text("42")
+    subprocess.run([*HOPCAST, "cc", "ping.c", "-o", "ping"], cwd=tmp_path, check=True, capture_output=True)
+    workload = {"kind": "compiled", "path": "ping", "arguments": ["a"]}
+    asked = {"platform": "crossbar", "workload": workload, "ranks": 4}
+    files = {"ping": tmp_path / "ping", "input.txt": tmp_path / "input.txt"}
+    return server.client.submit(asked, files)["id"]
 
 
 def over(server: Unprivileged, run: str, limit_s: float = 120) -> dict[str, Any]:
@@ -86,10 +118,16 @@ def main(comm):
 
 
 def processes_of(server: Unprivileged) -> list[int]:
-    """All processes that the server has started."""
+    """All processes that the server has started, but for the one from which runs of patterns are forked."""
     found, waiting = [], [server.process.pid]
     while waiting:
         children = sandbox._children(waiting.pop())
-        found += children
+        found += [child for child in children if not _is_nursery(child)]
         waiting += children
     return found
+
+
+def _is_nursery(process: int) -> bool:
+    with contextlib.suppress(OSError):
+        return b"hopcast.service.nursery_process" in Path(f"/proc/{process}/cmdline").read_bytes()
+    return False

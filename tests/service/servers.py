@@ -44,13 +44,15 @@ class Server:
 class Unprivileged:
     """A server with a configuration, as a user who is not root: programs run in a sandbox there."""
 
-    def __init__(self, configuration: str = "[programs]\nenabled = true\n") -> None:
+    def __init__(self, configuration: str = "[programs]\nenabled = true\n", on: str = "local") -> None:
         self.user = "nobody" if os.geteuid() == 0 else None
         self._python = _python_of(self.user)
         self.folder = Path(tempfile.mkdtemp(prefix="hopcast-programs-"))
         self.data = self.folder / "data"
         file = self.folder / "service.toml"
-        file.write_text(f'data = "{self.data}"\n[server]\nlisten = "127.0.0.1:0"\n{configuration}')
+        file.write_text(
+            f'data = "{self.data}"\non = "{on}"\n[server]\nlisten = "127.0.0.1:0"\n{configuration}'
+        )
         if self.user is not None:
             shutil.chown(self.folder, self.user)
         self._said = open(self.folder / "said.txt", "w")  # noqa: SIM115, for it is closed at the end

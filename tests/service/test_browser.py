@@ -34,6 +34,7 @@ def test_from_the_first_visit_to_the_first_report(page: Any, shared_server: Serv
     page.goto(shared_server.address)
     checked()
     page.get_by_role("link", name="New run", exact=True).first.click()
+    page.get_by_alt_text("The network of fat-tree").wait_for(timeout=60_000)
     checked()
     page.get_by_role("button", name="Check and estimate").click()
     page.get_by_role("heading", name="This run will take").wait_for()

@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -128,18 +129,29 @@ def test_a_wrong_address_is_said_to_be_none(address: str) -> None:
         Client(address)
 
 
-def test_an_answer_that_ends_early_is_no_archive(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("answered", "words"),
+    [
+        (b"Content-Length: 1000\r\n\r\nshort", "ended 995 bytes early"),
+        (b"Transfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n", "IncompleteRead"),
+        (b"Transfer-Encoding: chunked\r\n\r\n5\r\nsh", "IncompleteRead"),
+    ],
+)
+def test_an_answer_that_ends_early_is_no_archive(
+    answered: bytes, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "PATIENCE_S", -1.0)
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def answer() -> None:
             connection, _ = listening.accept()
             with connection:
                 connection.recv(4096)
-                connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 1000\r\n\r\nshort")
+                connection.sendall(b"HTTP/1.1 200 OK\r\n" + answered)
 
         threading.Thread(target=answer, daemon=True).start()
         short = Client(f"http://127.0.0.1:{listening.getsockname()[1]}", "x")
-        with open(tmp_path / "file", "wb") as file, pytest.raises(InputError, match="ended 995 bytes early"):
+        with open(tmp_path / "file", "wb") as file, pytest.raises(client.Away, match=words):
             short.fetch("x", file)
 
 
@@ -197,6 +209,41 @@ def test_a_second_server_on_the_same_data_is_refused(shared_server: Server) -> N
         shared_server, "serve", "--no-browser", "--port", port, "--data", f"{shared_server.data}2", status=2
     )
     assert "already in use" in taken.stderr
+
+
+def test_who_waits_asks_a_server_again_that_is_started_anew(server: Server, tmp_path: Path) -> None:
+    words = ["submit", "--to", server.address, "fat-tree", "-n", "64", "halo3d", "--wait"]
+    words += [word for name, value in LONG.items() for word in (f"--{name}", value)]
+    environment = os.environ | {"HOPCAST_TOKEN": server.token}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
+    waiting = subprocess.Popen([*HOPCAST, *words], **pipes)
+    assert waiting.stdout is not None and waiting.stderr is not None
+    run = waiting.stdout.readline().strip().rpartition("/")[2]
+    said: list[str] = []
+    asking, states = Client(server.address, server.token, said.append), []
+    with ThreadPoolExecutor(1) as beside:
+        over = beside.submit(asking.wait, run, 0.05, states.append)
+        while not (states and states[-1]["progress"]):
+            time.sleep(0.05)
+        server.end(signal.SIGKILL)
+        while "no answer" not in (line := waiting.stderr.readline()):
+            assert "simulated" in line, line  # its progress
+        assert "it is asked again for 300 s" in line
+        while not said:
+            time.sleep(0.05)
+        again = Server(server.data, "--port", server.address.rpartition(":")[2])
+        try:
+            again.client._json("POST", f"/runs/{run}/stop")
+            assert over.result(60)["state"] == "stopped"
+            _, words_said = waiting.communicate(timeout=60)
+            assert waiting.returncode in (0, 3), words_said  # 3 if it was stopped before it simulated again
+            with open(tmp_path / "run.zip", "wb") as file:
+                asking.fetch(run, file)
+            assert zipfile.is_zipfile(tmp_path / "run.zip")
+        finally:
+            again.end()
+    with pytest.raises(InputError, match="no answer"), open(tmp_path / "run.zip", "wb") as file:
+        Client(server.address, server.token).fetch(run, file)  # one that has never answered is not there
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

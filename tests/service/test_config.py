@@ -27,8 +27,10 @@ url = "postgresql://hopcast@db.example.org/runs"
 password_env = "HOPCAST_TEST_PASSWORD"
 [limits]
 queued = 7
+cells = 8
 cpu = "90 s"
 wall = "2 h"
+grace = "9 s"
 memory = "3 GiB"
 disk = "500 MB"
 threads = 2
@@ -87,11 +89,13 @@ def test_every_key_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert found.limits == Limits(
         cpu_s=90,
         wall_s=7200.0,
+        grace_s=9.0,
         memory_B=3 << 30,
         disk_B=500_000_000,
         threads=2,
         processes=99,
         waiting=7,
+        cells=8,
         kept_B=1 << 40,
         upload_B=1 << 30,
         uploads_B=2 << 30,
@@ -134,7 +138,7 @@ def test_every_key_has_a_value_above_and_stands_in_the_guide() -> None:
         ("dta = 1", "unknown key dta; known of the file: accounts, data, database, limits, on, programs"),
         (
             "[limits]\nmemroy = '1 GiB'",
-            "unknown key limits.memroy; known in [limits]: cpu, disk, kept, memory",
+            "unknown key limits.memroy; known in [limits]: cells, cpu, disk, grace, kept, memory",
         ),
         (
             "[accounts.smtp]\nhots = 1",

@@ -248,3 +248,16 @@ def test_the_editor_knows_each_section(browser: TestClient) -> None:
     assert "table" in sections["compute.kernels"] and "name" in sections[""]
     assert "crossbar" in sections["topology"]["kind"] and "modes" in sections["mpi.functions"]
     assert all(meaning for keys in sections.values() for meaning in keys.values())
+
+
+def test_each_preset_is_drawn_beside_its_name(browser: TestClient) -> None:
+    drawn = {}
+    for entry in core.registry("platforms")["entries"]:
+        page = browser.get("/new/drawing", params={"platform": entry["name"]})
+        assert page.status_code == 200, page.text
+        drawn[entry["name"]] = page.text
+    pictures = {name: text for name, text in drawn.items() if f'alt="The network of {name}"' in text}
+    assert set(pictures) == set(drawn), "all presets can be drawn"
+    for other in ("", "nope", MARKUP, "mine.toml"):
+        assert browser.get("/new/drawing", params={"platform": other}).text.strip() == ""
+    assert 'hx-get="/new/drawing"' in browser.get("/new").text

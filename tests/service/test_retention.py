@@ -56,14 +56,12 @@ def test_what_nobody_needs_goes(alice: User) -> None:
         session.execute(update(Upload).where(Upload.id == uploads[0]).values(**old))
     for name in ("runs/left", "runs/fresh", "estimates/left"):
         (data / name).mkdir(parents=True)
-    (data / "archives").mkdir(exist_ok=True)
-    (data / "archives" / "left.zip").touch()
-    for name in ("runs/left", "estimates/left", "archives/left.zip"):
+    for name in ("runs/left", "estimates/left"):
         os.utime(data / name, (1, 1))
     os.utime(data / "runs" / kept, (1, 1))
     retention.clean(alice.service)
     assert {path.name for path in (data / "runs").iterdir()} == {kept, "fresh"}
-    assert not list((data / "archives").iterdir()) and not list((data / "estimates").iterdir())
+    assert not list((data / "estimates").iterdir())
     alice.ask("GET", f"/uploads/{uploads[0]}", 404)
     alice.ask("GET", f"/uploads/{uploads[1]}")
     assert [path.name for path in (data / "uploads").iterdir()] == [uploads[1]]

@@ -86,7 +86,10 @@ def test_a_response_without_a_value_gives_the_exit_code_of_a_failed_program(
     bad = '[responses]\nbad = "makespan_s / (nothing - 16)"'
     text = STUDY.format("crossbar").replace("[responses]", bad)
     (tmp_path / "bad.toml").write_text(text)
-    address = submitted(shared_server, "--study", str(tmp_path / "bad.toml")).stdout.strip()
+    words = ("--study", str(tmp_path / "bad.toml"), "--wait")
+    waited = submitted(shared_server, *words, status=3)
+    assert "cell 0 failed: " in waited.stderr and "nothing" in waited.stderr
+    address = waited.stdout.strip()
     fetched = command(shared_server, "fetch", address, "--table", "--out", str(tmp_path / "out"), status=3)
     assert "cell 0 failed: " in fetched.stderr and "nothing" in fetched.stderr
 
@@ -111,6 +114,15 @@ def test_files_have_the_names_of_the_study_file(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(core.platform_text("crossbar", (), False))
     study.write_text(STUDY.format("mine.toml"))
     assert study_client.files_of(file.load(study)) == {"mine.toml": tmp_path / "mine.toml"}
+    study.write_text(STUDY.format("./mine.toml"))
+    with pytest.raises(InputError, match=r"cell 0: \./mine.toml: .* write mine.toml"):
+        study_client.files_of(file.load(study))
+    (tmp_path / "places").write_text("0\n")
+    study.write_text(
+        STUDY.format("mine.toml").replace("model =", 'placement = ["places", "./places"]\nmodel =')
+    )
+    with pytest.raises(InputError, match=r"cell 2: \./places: .* write places"):
+        study_client.files_of(file.load(study))
     (tmp_path / "two.toml").write_text('[[job]]\nrun = "ring"\nranks = 2\n')
     text = STUDY.format("crossbar").replace("halo3d --iterations 1", "two.toml").replace("ranks = 8\n", "")
     study.write_text(text.replace('"--bytes" = ["1 KiB", "64 KiB"]\n', ""))
@@ -127,11 +139,13 @@ def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch, tmp_path:
             raise client.Busy("the page of this study is being written")
 
     monkeypatch.setattr(client.Client, "_write", write)
-    monkeypatch.setattr(client, "_BUSY_EVERY_S", 0.0)
+    monkeypatch.setattr(client, "_AGAIN_EVERY_S", 0.0)
+    said: list[str] = []
     with open(tmp_path / "file", "wb") as out:
-        client.Client("http://localhost:9").fetch_study("x", "table", out)
+        client.Client("http://localhost:9", say=said.append).fetch_study("x", "table", out)
     assert asked == ["/studies/x/table"] * 3
-    monkeypatch.setattr(client, "_BUSY_S", -1.0)
+    assert said == ["the page of this study is being written; it is asked again for 300 s"]
+    monkeypatch.setattr(client, "PATIENCE_S", -1.0)
     asked.clear()
     with open(tmp_path / "file", "wb") as out, pytest.raises(client.Busy, match="being written"):
         client.Client("http://localhost:9").fetch_study("x", "table", out)

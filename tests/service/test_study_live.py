@@ -12,7 +12,7 @@ from conftest import User, browser_of, result_of
 from sqlalchemy import event
 from test_queue import run_of, study_of
 
-from hopcast.service import study_live, study_pages
+from hopcast.service import live, study_live, study_pages
 from hopcast.service.schema import State, Study
 from hopcast.service.study_live import Follower
 from hopcast.service.study_store import DELETED
@@ -117,16 +117,19 @@ def test_a_page_gets_rows_and_not_the_whole_table(
     idle: User, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(study_pages, "_EVERY_S", 0.0)
+    monkeypatch.setattr(live, "QUIET", 3)
 
     async def events() -> list[str]:
         stream = study_pages._events(idle.service, study, time.time() + 60)
         got = [await anext(stream)]
         ended(idle, study, 20)
         got.append(await anext(stream))
+        got.append(await anext(stream))
         await stream.aclose()
         return got
 
-    first, second = result_of(events())
+    first, second, third = result_of(events())
+    assert third == ": still here\n\n", "a change sends one event"
     assert "<tr" not in first and "990 queued" in first
     assert second.count("<tr") == 1 and 'id="cell-20" hx-swap-oob="true"' in second
     assert "989 queued" in second and len(second) < 1500

@@ -17,7 +17,7 @@ from servers import Server
 
 from hopcast import core
 from hopcast.experiment import runners
-from hopcast.service import studies, study_process
+from hopcast.service import studies
 from hopcast.service.admission import Refused
 from hopcast.study import conduct, file
 
@@ -107,7 +107,10 @@ def test_a_study_has_the_table_of_the_command_line(alice: User, bob: User, tmp_p
         (STUDY.format("fat-tree").replace("ranks = 8", 'ranks = 8\nplacement = "/etc/passwd"'), "placement"),
         (STUDY.format("fat-tree") + '\n[derived]\nx = "9**9**9**9"\n', "study.toml"),
         (STUDY.format("fat-tree") + '\n[derived]\nx = "().__class__.__bases__"\n', "study.toml"),
-        (STUDY.format("fat-tree").replace('["1 KiB", "64 KiB"]', "{ from = 1, to = 1000 }"), "more than 500"),
+        (
+            STUDY.format("fat-tree").replace('["1 KiB", "64 KiB"]', "{ from = 1, to = 1000 }"),
+            "more than 1,000",
+        ),
     ],
 )
 def test_what_does_not_get_in(text: str, words: str, idle: User) -> None:
@@ -156,11 +159,20 @@ def test_a_page_that_fails_or_takes_long_holds_up_nobody(idle: User, monkeypatch
     assert tried == ["study"] * 3, "it is tried where more cells are over, and after a while"
 
 
-def test_cells_count_among_the_runs_that_wait(idle: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(study_process, "MOST_CELLS", 3)  # of this process alone: its own knows the real one
+def test_cells_count_among_the_runs_that_wait(idle: User) -> None:
     object.__setattr__(idle.service.settings.limits, "waiting", 3)
     answer = idle.ask("POST", "/studies", 429, json={"study": STUDY.format("fat-tree")})
-    assert "you may have 3 runs" in answer["detail"]
+    assert "you may have 3 runs" in answer["detail"] and "these are 4 more" in answer["detail"]
+
+
+def test_a_study_of_a_thousand_cells_is_taken_and_one_of_more_names_the_setting(idle: User) -> None:
+    text = STUDY.format("fat-tree").replace('["1 KiB", "64 KiB"]', '{ from = 1, to = 500, unit = "B" }')
+    study = idle.ask("POST", "/studies", 201, json={"study": text})
+    assert study["counts"] == {"queued": 1000}
+    assert "more than 1,000 cells" in (said := refused(idle, text.replace("to = 500", "to = 501")))
+    assert "limits.cells of the server's configuration" in said
+    object.__setattr__(idle.service.settings.limits, "cells", 3)
+    assert "more than 3 cells" in refused(idle, STUDY.format("fat-tree"))
 
 
 def test_a_study_in_the_browser(page: Any, shared_server: Server) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from conftest import User, request
-from programs import LIMITS, over, processes_of, serving, submit, told
+from programs import LIMITS, over, processes_of, serving, submit, submit_compiled, told
 from servers import HOPCAST, Unprivileged
 
 from hopcast.errors import InputError
@@ -49,32 +49,8 @@ def test_a_rank_function_runs(server: Unprivileged, tmp_path: Path) -> None:
     assert not list((server.data / "runs" / state["id"]).glob("attempt-*"))
 
 
-PING = """
-#include <mpi.h>
-#include <stdio.h>
-int main(int argc, char **argv) {
-    int rank, n = 0;
-    FILE *in = fopen("input.txt", "r");
-    MPI_Init(&argc, &argv);
-    if (!in || fscanf(in, "%d", &n) != 1 || n != 42) MPI_Abort(MPI_COMM_WORLD, 3);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 0; i < 5; i++) MPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    FILE *out = fopen("output.txt", "w");
-    if (!out) MPI_Abort(MPI_COMM_WORLD, 4);
-    MPI_Finalize();
-    return 0;
-}
-"""
-
-
 def test_a_compiled_program_runs_with_its_files(server: Unprivileged, tmp_path: Path) -> None:
-    (tmp_path / "ping.c").write_text(PING)
-    (tmp_path / "input.txt").write_text("42")
-    subprocess.run([*HOPCAST, "cc", "ping.c", "-o", "ping"], cwd=tmp_path, check=True, capture_output=True)
-    workload = {"kind": "compiled", "path": "ping", "arguments": ["a"]}
-    asked = {"platform": "crossbar", "workload": workload, "ranks": 4}
-    files = {"ping": tmp_path / "ping", "input.txt": tmp_path / "input.txt"}
-    state = over(server, server.client.submit(asked, files)["id"])
+    state = over(server, submit_compiled(server, tmp_path))
     assert state["state"] == "finished" and state["outcome"]["failure"] is None, state
     with open(tmp_path / "run.zip", "wb") as out:
         server.client.fetch(state["id"], out)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hopcast.cli import exits
-from hopcast.cli.submit import LINES_MOST, local_token, told, waited, waited_study
+from hopcast.cli.submit import connected, told, waited, waited_study
 from hopcast.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def command(address: str, token: str | None, out: Path, table: bool) -> int:
     Of a run, DIR/report is its report, for 'hopcast compare' and 'hopcast rerun'; DIR/request.json runs it
     here. Of a study, DIR has the study file, results.parquet, study.html, and the cells' reports.
     """
-    from hopcast.service.client import Client, place_of
+    from hopcast.service.client import place_of
 
     server, kind, name = place_of(address)
     if table and kind == "runs":
         raise InputError("--table: a run has no table of cells; leave it out, or name a study")
     if out.exists():
         raise InputError(f"--out {out}: exists; name a directory that does not exist yet")
-    client = Client(server, token or local_token(server))
+    client = connected(server, token)
     return _fetch_run(client, name, out) if kind == "runs" else _fetch_study(client, name, out, table)
 
 
@@ -72,19 +72,8 @@ def _fetch_study(client: Client, study: str, out: Path, table: bool) -> int:
             (out / TABLE).write_bytes(Path(file.name).read_bytes())
         else:
             unpack(Path(file.name), out)
-    code = told(state) or _told_of_rows(out / TABLE)
+    code = told(state, out / TABLE)
     click.echo(f"Table  {out / TABLE}")
     if not table:
         click.echo(f"Page   {out / 'study.html'}")
     return code
-
-
-def _told_of_rows(table: Path) -> int:
-    """Says which cells have a run, and no value of a response; gives the exit code."""
-    from pyarrow import parquet
-
-    rows = parquet.read_table(table, columns=["cell", "state", "why"]).to_pylist()
-    failed = [row for row in rows if row["state"] == "failed"]
-    for row in failed[:LINES_MOST]:
-        click.echo(f"cell {row['cell']} {row['state']}: {row['why']}", err=True)
-    return exits.PROGRAM_FAILED if failed else exits.DONE

@@ -100,6 +100,8 @@ def command(
 
     service.check_installed()
     from hopcast.service.places import scheduler_of
+
+    scheduler = scheduler_of(on)  # what is wrong with it is said at once
     from hopcast.service.server import serve, serve_configured
     from hopcast.service.settings import Settings
 
@@ -114,7 +116,7 @@ def command(
         workers,
         keep_s=None if keep_days is None else keep_days * 24 * 3600,
         keep_B=None if keep_gib is None else int(keep_gib * 2**30),
-        scheduler=scheduler_of(on),
+        scheduler=scheduler,
     )
     serve(settings, port, browser=not no_browser)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -54,9 +56,9 @@ def command(
     Takes what 'hopcast run' takes, but patterns and traces only: a server executes nothing that it is
     sent. Platform files, traces and placement files are uploaded.
     """
-    from hopcast.service.client import Client, portable
+    from hopcast.service.client import portable
 
-    client = Client(server, token or local_token(server))
+    client = connected(server, token)
     if study_file is not None:
         _refuse_others(study_file, platform, request_file, flags)
         return _submit_study(client, study_file, name, wait)
@@ -92,7 +94,22 @@ def _submit_study(client: Client, file: Path, name: str, wait: bool) -> int:
     click.echo(client.study_page(state["id"]))
     if not wait:
         return exits.DONE
-    return told(waited_study(client, state["id"]))
+    over = waited_study(client, state["id"])
+    with tempfile.NamedTemporaryFile(suffix=".parquet") as table:
+        client.fetch_study(state["id"], "table", table)
+        table.flush()
+        return told(over, Path(table.name))
+
+
+def connected(server: str, token: str | None) -> Client:
+    """A client of a server, which says on standard error why it takes long."""
+    from hopcast.service.client import Client
+
+    def say(words: str) -> None:
+        # A line of progress may stand there.
+        click.echo(f"\r\x1b[2K{words}" if sys.stderr.isatty() else words, err=True)
+
+    return Client(server, token or local_token(server), say)
 
 
 def waited(client: Client, run: str) -> dict[str, Any]:
@@ -116,24 +133,45 @@ def waited_study(client: Client, study: str) -> dict[str, Any]:
     from hopcast.experiment.progress import PiecesProgress
     from hopcast.service import study_client
 
-    progress = PiecesProgress("cell", len(client.study(study)["cells"]), 0)
+    progress: PiecesProgress | None = None
+
+    def look(state: dict[str, Any]) -> None:
+        nonlocal progress
+        progress = progress or PiecesProgress("cell", len(state["cells"]), 0)
+        progress.at(*study_client.over(state))
+
     try:
-        return client.wait_study(study, look=lambda state: progress.at(*study_client.over(state)))
+        return client.wait_study(study, look=look)
     finally:
-        progress.close()
+        if progress is not None:
+            progress.close()
 
 
-def told(state: dict[str, Any]) -> int:
-    """Says on standard error which cells of a study have no result; gives the exit code."""
+def told(state: dict[str, Any], table: Path) -> int:
+    """Says on standard error which cells of a study have no result or no response; gives the exit code.
+
+    table: file of the table of the study.
+    """
     from hopcast.service import study_client
 
     missing = study_client.missing(state)
     for cell in missing[:LINES_MOST]:
         click.echo(f"cell {cell['number']} {cell['state']}: {cell['error'] or 'no result'}", err=True)
     if not missing:
-        return exits.DONE
+        return _told_of_rows(table)
     click.echo(study_client.summary(state), err=True)
     return exits.PROGRAM_FAILED
+
+
+def _told_of_rows(table: Path) -> int:
+    """Says which cells have a run, and no value of a response; gives the exit code."""
+    from pyarrow import parquet
+
+    rows = parquet.read_table(table, columns=["cell", "state", "why"]).to_pylist()
+    failed = [row for row in rows if row["state"] == "failed"]
+    for row in failed[:LINES_MOST]:
+        click.echo(f"cell {row['cell']} {row['state']}: {row['why']}", err=True)
+    return exits.PROGRAM_FAILED if failed else exits.DONE
 
 
 def local_token(server: str) -> str | None:

@@ -56,6 +56,14 @@ def page(result: Result) -> str:
     )
 
 
+def prepare() -> None:
+    """Loads now all that `page` needs."""
+    from hopcast.report import pictures
+
+    assert pictures.PICTURES
+    _environment().get_template("report.html")
+
+
 def _stuck(summary: dict) -> list[dict]:
     """The ranks of a failure, as many as are shown."""
     ranks = (summary.get("failure") or {}).get("ranks") or []

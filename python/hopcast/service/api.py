@@ -6,8 +6,8 @@ import threading
 from typing import Annotated
 
 import anyio
-from fastapi import APIRouter, BackgroundTasks, Header, HTTPException, Query, Request, Response
-from fastapi.responses import FileResponse
+from fastapi import APIRouter, Header, HTTPException, Query, Request, Response
+from fastapi.responses import FileResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from hopcast.service import archive, process, submission
@@ -177,16 +177,12 @@ def report(run: Readable, service: Services) -> Response:
     return FileResponse(file, media_type="application/json")
 
 
-@router.get("/runs/{run_id}/archive", tags=["runs"], response_class=FileResponse, responses=FILES)
-def fetch(run: Readable, service: Services, after: BackgroundTasks) -> Response:
+@router.get("/runs/{run_id}/archive", tags=["runs"], response_class=StreamingResponse)
+def fetch(run: Readable, service: Services) -> Response:
     """Gives request, inputs and report as a ZIP archive."""
     if not run.is_over:
         raise HTTPException(409, f"the run is {run.state}")
-    file = archive.write(service.settings, run)
-    after.add_task(file.unlink)
-    return FileResponse(
-        file, media_type="application/zip", filename=f"hopcast-{run.id}.zip", background=after
-    )
+    return archive.answer(archive.of_run(service.settings, run), f"hopcast-{run.id}")
 
 
 async def _append(service: Service, upload: Upload, request: Request) -> None:

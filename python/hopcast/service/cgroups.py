@@ -75,7 +75,11 @@ class Groups:
     def entering(self, name: str, command: Iterable[str]) -> list[str]:
         """Command that enters a group before it becomes another one, with all that this will start."""
         enter = 'echo 0 > "$1" && shift && exec "$@"'
-        return ["/bin/sh", "-c", enter, "sh", str(self._group(name) / "cgroup.procs"), *command]
+        return ["/bin/sh", "-c", enter, "sh", str(self.entrance(name)), *command]
+
+    def entrance(self, name: str) -> Path:
+        """File in which a process writes its number, or 0, to enter a group."""
+        return self._group(name) / "cgroup.procs"
 
     def lacked_memory(self, name: str) -> bool:
         """True if the kernel has ended a run because it needed more memory than it may have."""

@@ -11,6 +11,7 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any, TypeVar
 from urllib.parse import quote, urlsplit
@@ -23,10 +24,13 @@ TOKEN_VARIABLE = "HOPCAST_TOKEN"
 _PREFIX = "/api/v1"
 _PIECE_B = 8 << 20
 _TIMEOUT_S = 120
+"""Silence after which a server counts as one that does not answer [s]; an answer may go on for any time."""
 _TRIES = 5
-_BUSY = (429, 503)
-_BUSY_S, _BUSY_EVERY_S = 300.0, 2.0
-"""Time for which a busy server is asked again, and time between two such questions [s]."""
+"""Times that a piece of an upload is sent of which nothing comes."""
+_BUSY = (429, 502, 503, 504)
+PATIENCE_S = 300.0
+"""Time for which who waits asks a server again that is busy, or answers no more [s]."""
+_AGAIN_EVERY_S = 2.0
 _PLACE = re.compile(r"(?P<server>https?://[^/]+)(?:/api/v1)?/(?P<kind>runs|studies)/(?P<id>[\w-]+)/?")
 
 _Answer = TypeVar("_Answer")
@@ -36,10 +40,17 @@ class Busy(InputError):
     """A server that cannot answer now, but may do so in a minute."""
 
 
+class Away(Busy):
+    """A server that has answered before, and does not now: it may be started again."""
+
+
 class Client:
     """One server, and a user of it."""
 
-    def __init__(self, server: str, token: str | None = None) -> None:
+    def __init__(
+        self, server: str, token: str | None = None, say: Callable[[str], None] = lambda _words: None
+    ) -> None:
+        """say: function that tells the user why it takes long."""
         try:
             address = urlsplit(server)
             is_server = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
@@ -49,6 +60,7 @@ class Client:
             raise InputError(f"{server}: is no address of a server, such as http://localhost:8080")
         self._server = f"{address.scheme}://{address.netloc}"
         self._token = token or os.environ.get(TOKEN_VARIABLE)
+        self._say, self._has_answered = say, False
 
     def submit(
         self, request: Mapping[str, Any], files: Mapping[str, Path], name: str = "", notes: str = ""
@@ -72,7 +84,7 @@ class Client:
     ) -> dict[str, Any]:
         """State of a run once it is over; `look` gets each one before."""
         while True:
-            state = _patiently(lambda: self.state(run))
+            state = self._patiently(lambda: self.state(run))
             if state["ended_at"] is not None:
                 return state
             if look is not None:
@@ -81,7 +93,7 @@ class Client:
 
     def fetch(self, run: str, file: IO[bytes]) -> None:
         """Writes the ZIP archive of a run."""
-        self._write(f"/runs/{run}/archive", file)
+        self._patiently(lambda: self._write(f"/runs/{run}/archive", file))
 
     def page(self, run: str) -> str:
         """Address of a run's page."""
@@ -100,7 +112,7 @@ class Client:
         self, study: str, every_s: float = 1.0, look: Callable[[dict[str, Any]], None] | None = None
     ) -> dict[str, Any]:
         """State of a study once nothing more happens to its cells; `look` gets each one before."""
-        while not (state := _patiently(lambda: self.study(study)))["is_over"]:
+        while not (state := self._patiently(lambda: self.study(study)))["is_over"]:
             if look is not None:
                 look(state)
             time.sleep(every_s)
@@ -108,20 +120,22 @@ class Client:
 
     def fetch_study(self, study: str, part: str, file: IO[bytes]) -> None:
         """Writes a part of a study, `archive` or `table`, which the server may have to make first."""
-        _patiently(lambda: self._write(f"/studies/{study}/{part}", file))
+        self._patiently(lambda: self._write(f"/studies/{study}/{part}", file))
 
     def study_page(self, study: str) -> str:
         """Address of a study's page."""
         return f"{self._server}/studies/{study}"
 
     def _write(self, path: str, file: IO[bytes]) -> None:
+        file.seek(0)
+        file.truncate()  # of an answer that ended early
         with self._asked("GET", path) as answer:
             left_B = int(answer.headers.get("Content-Length") or 0)
             while piece := answer.read(1 << 20):
                 file.write(piece)
                 left_B -= len(piece)
         if left_B > 0:
-            raise InputError(f"{self._server}: the connection ended {left_B:,} bytes early; fetch it again")
+            raise Away(f"{self._server}: the connection ended {left_B:,} bytes early")
 
     def _upload(self, name: str, path: Path) -> str:
         size_B = path.stat().st_size
@@ -133,14 +147,12 @@ class Client:
                 headers = {"Upload-Offset": str(upload["received_B"])}
                 try:
                     with self._asked("PATCH", place, file.read(_PIECE_B), headers) as answer:
-                        upload = json.load(answer)
-                    failures = 0
-                except ConnectionError:
+                        upload, failures = json.load(answer), 0
+                except Away:
                     failures += 1
                     if failures > _TRIES:
                         raise
-                    time.sleep(failures)
-                    upload = self._json("GET", place)
+                    upload = self._patiently(lambda: self._json("GET", place))
         return upload["id"]
 
     def _json(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
@@ -159,24 +171,33 @@ class Client:
         )
         try:
             with urllib.request.urlopen(asked, timeout=_TIMEOUT_S) as answer:
+                self._has_answered = True
                 yield answer
         except urllib.error.HTTPError as error:
+            self._has_answered = True
             kind = Busy if error.code in _BUSY else InputError
             raise kind(_words(self._server, error)) from error
-        except urllib.error.URLError as error:
-            raise InputError(f"{self._server}: no answer: {error.reason}") from error
+        except (urllib.error.URLError, HTTPException, ConnectionError, TimeoutError) as error:
+            reason = getattr(error, "reason", None) or str(error) or type(error).__name__
+            # One that has never answered is not there: to wait for it would hide a wrong address.
+            raise (Away if self._has_answered else InputError)(
+                f"{self._server}: no answer: {reason}"
+            ) from error
 
-
-def _patiently(ask: Callable[[], _Answer]) -> _Answer:
-    """Result of a question that is asked again while the server is busy."""
-    end_s = time.monotonic() + _BUSY_S
-    while True:
-        try:
-            return ask()
-        except Busy:
-            if time.monotonic() > end_s:
-                raise
-            time.sleep(_BUSY_EVERY_S)
+    def _patiently(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Result of a question that is asked again while the server is busy or away."""
+        end_s, failures = 0.0, 0
+        while True:
+            try:
+                return ask()
+            except Busy as error:
+                failures += 1
+                end_s = end_s or time.monotonic() + PATIENCE_S
+                if time.monotonic() > end_s:
+                    raise
+                if failures == (1 if isinstance(error, Away) else 2):
+                    self._say(f"{error}; it is asked again for {PATIENCE_S:g} s")
+                time.sleep(_AGAIN_EVERY_S)
 
 
 def _words(server: str, error: urllib.error.HTTPError) -> str:
@@ -203,19 +224,26 @@ def place_of(address: str) -> tuple[str, str, str]:
 
 def portable(request: Any) -> tuple[dict[str, Any], dict[str, Path]]:
     """A `RunRequest` as a server takes it, and files of this machine by their names in it."""
+    fields, named = portable_with_texts(request)
+    return fields, {path.name: path for path in named.values()}
+
+
+def portable_with_texts(request: Any) -> tuple[dict[str, Any], dict[str, Path]]:
+    """The same, with files by the texts that name them in the request as it was."""
     fields = {
         key: value for key, value in request.fields().items() if key not in ("out", "directory", "made_by")
     }
     base = Path(request.directory or ".")
-    files: dict[str, Path] = {}
+    named: dict[str, Path] = {}
 
     def sent(text: str) -> str:
         """The name of a file that goes along; the text itself if it names none."""
         path = base / text
         if not path.is_file():
             return text
-        if files.setdefault(path.name, path) != path:
+        if any(other.name == path.name and other != path for other in named.values()):
             raise InputError(f"{text}: another file of this run has the same name, {path.name}")
+        named[text] = path
         return path.name
 
     if isinstance(fields["platform"], str):
@@ -239,7 +267,7 @@ def portable(request: Any) -> tuple[dict[str, Any], dict[str, Path]]:
             raise InputError("a function without a file cannot be sent to a server; name its file")
         workload[key] = sent(workload[key])
     fields["workload"] = workload
-    return fields, files
+    return fields, named
 
 
 def _listed(path: str, sent: Callable[[str], str]) -> list[dict[str, Any]]:

@@ -19,7 +19,9 @@ from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from hopcast import archive
 from hopcast.errors import InputError
+from hopcast.experiment import dask_address
 from hopcast.report import parts
 from hopcast.service import dask_worker, leavings, process, task_process
 from hopcast.service.settings import Settings
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 _CONNECT_S, _AGAIN_S = 30, 2.0
 """Time that a scheduler has to answer, and time between two looks at it [s]."""
+_SILENCE_S = 120.0
+"""Time that a worker has for each of its answers, and between two words while it packs a report [s]."""
 _NAME = "hopcast-serve"
 _LOGGERS = ("distributed", "distributed.client", "distributed.core", "distributed.comm", "distributed.utils")
 _KEEP_EVERY_S = dask_worker.LEASE_S / 6
@@ -52,6 +56,11 @@ class DaskPlace:
         self._topic = f"hopcast-{secret()}"
         self._runs: dict[str, DaskRun] = {}
         self._calls = ThreadPoolExecutor(2 * settings.workers + 2, "dask call")
+        self._listing = threading.Lock()
+        self._asked: Future | None = None
+        self._asked_s, self._listed_s = 0.0, 0.0
+        self._listed: frozenset[str] = frozenset()
+        """Workers that the scheduler had when it was asked at `_listed_s`."""
         self._closing = threading.Event()
 
     def open(self) -> str | None:
@@ -80,10 +89,7 @@ class DaskPlace:
         """See `Place.end_left_over`; a worker that does not hear of it ends the run after its lease."""
         if identity and "dask" in identity:
             if self.is_ready() and self._client is not None:
-                try:
-                    self._client.run(dask_worker.end, identity["dask"], on_error="ignore")
-                except Exception as error:  # its lease ends it
-                    print(f"hopcast serve: Dask's workers were not reached: {error!r}", file=sys.stderr)
+                self._end_everywhere(identity["dask"])
         else:
             task_process.kill_left_over(identity)
 
@@ -113,6 +119,33 @@ class DaskPlace:
         assert client is not None, "who has a run has a client"
         return self._calls.submit(lambda: client.run(function, *arguments, workers=[worker])[worker])
 
+    def end_everywhere(self, key: str) -> Future:
+        """Ends a run wherever the scheduler has begun it, or is about to."""
+        return self._calls.submit(self._end_everywhere, key)
+
+    def _end_everywhere(self, key: str) -> None:
+        assert self._client is not None, "who has a run has a client"
+        try:
+            self._client.run(dask_worker.end, key, on_error="ignore")
+        except Exception as error:  # its lease ends it
+            print(f"hopcast serve: Dask's workers were not reached: {error!r}", file=sys.stderr)
+
+    def has_lost(self, worker: str, since_s: float) -> bool:
+        """True if the scheduler was asked after this time, and has no such worker.
+
+        It is asked now and then, in a thread of its own: a worker that dies is told of by nobody.
+        """
+        with self._listing:
+            if self._asked is not None and self._asked.done():
+                if self._asked.exception() is None:  # else the state of the task tells of the scheduler
+                    self._listed, self._listed_s = frozenset(self._asked.result()), self._asked_s
+                self._asked = None
+            if self._asked is None and time.monotonic() > self._asked_s + _AGAIN_S:
+                assert self._client is not None, "who has a run has a client"
+                self._asked_s = time.monotonic()
+                self._asked = self._calls.submit(self._client.nthreads)
+            return self._listed_s > since_s and worker not in self._listed
+
     def _connected(self) -> Client:
         """The connection, which is made if there is none, or none any more. Raises `InputError`."""
         if self._client is not None and self._client.status != "closed":
@@ -121,6 +154,7 @@ class DaskPlace:
             from distributed import Client
         except ImportError as error:
             raise InputError("--on dask needs Dask: pip install 'hopcast[dask]'") from error
+        dask_address.knock(self._address)
         for name in _LOGGERS:  # the server says it in its own words
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
@@ -180,10 +214,12 @@ class DaskRun:
         self._place, self._folder, self._inputs = place, folder, inputs
         self._starts: list[tuple[str, str]] = []
         """Names and workers of its starts; a second one means that the first worker is gone."""
+        self._started_s = self._heard_s = 0.0
+        """Times of the first and the latest word of its worker."""
         self._parts: dict[str, int] = {}
         self._ended: dict[str, Any] | None = None
         self._is_over = self._is_stopped = False
-        self.has_begun = False
+        self.has_begun = self.has_ended = False
         self.code: int | None = None
         settings = place.settings
         task = {
@@ -204,17 +240,22 @@ class DaskRun:
     def hear(self, start: str, kind: str, **values: Any) -> None:
         """Notes what a worker says."""
         if kind == dask_worker.WAITS:
+            if not self._starts:
+                self._started_s = time.monotonic()
             self._starts.append((start, values["worker"]))
         elif self._starts and start == self._starts[0][0]:
+            self._heard_s = time.monotonic()
             if kind == dask_worker.BEGUN:
                 self.has_begun = True
+            elif kind == dask_worker.PACKS:
+                self.has_ended = True
             elif kind == dask_worker.PROGRESS:
                 self._parts = {name: size_B for name, size_B in values["parts"] if _is_part(name)}
                 if values["progress"] is not None:
                     with contextlib.suppress(OSError):  # the run was deleted
                         process.write(self._folder / process.PROGRESS, values["progress"])
             else:
-                self._ended = values
+                self.has_ended, self._ended = True, values
 
     def is_over(self) -> bool:
         """See `Started.is_over`; what there is to do for the run is done here, without waiting."""
@@ -250,10 +291,12 @@ class DaskRun:
         """See `Started.end`; waits until its worker says that nothing of it is left, or is gone."""
         self._place.forget(self)
         self._future.release()
-        alive = self._starts[1:] or self._starts
-        calls = [self._place.call(worker, dask_worker.end, self.key) for _, worker in alive]
+        if self._is_lost() or not self._starts:  # another worker may have it by now
+            calls = [self._place.end_everywhere(self.key)]
+        else:
+            calls = [self._place.call(worker, dask_worker.end, self.key) for _, worker in self._starts]
         end_s = time.monotonic() + _END_S
-        while not all(call.done() for call in calls) and time.monotonic() < end_s and not self._is_lost():
+        while not all(call.done() for call in calls) and time.monotonic() < end_s:
             time.sleep(0.02)
 
     def _is_lost(self) -> bool:
@@ -262,7 +305,9 @@ class DaskRun:
     def _check(self) -> None:
         """Raises `_Lost` if its worker is gone; words of another failure become those of the run."""
         status = self._future.status
-        if len(self._starts) > 1:
+        if self._starts and (
+            len(self._starts) > 1 or self._place.has_lost(self._starts[0][1], self._started_s)
+        ):
             raise _Lost(f"its worker {self._starts[0][1]} is gone")
         if status in ("cancelled", "lost"):
             raise _Lost("the connection to Dask's scheduler was lost")
@@ -283,6 +328,8 @@ class DaskRun:
         yield from self._asked(dask_worker.begin)
         taken: set[str] = set()
         while self._ended is None:
+            if self.has_ended and time.monotonic() > self._heard_s + _SILENCE_S:
+                raise _Lost(f"its worker {self._starts[0][1]} does not go on with its report")
             new = next((name for name in self._parts if name not in taken), None)
             if new is None:
                 yield
@@ -332,15 +379,18 @@ class DaskRun:
                     raise _Lost(f"its worker {self._starts[0][1]} has lost what it had left")
                 file.write(piece)
         leavings.remove(self._folder / process.REPORT)
-        with tarfile.open(packed, "r:") as archive:
-            archive.extractall(self._folder, filter="data")
+        with tarfile.open(packed, "r:") as opened:
+            archive.extract(opened, str(self._folder))
         packed.unlink()
 
     def _asked(self, function: Callable[..., Any], *arguments: Any) -> Generator[None, None, Any]:
         """Answer of a function in the worker; gives way until it is there."""
         start, worker = self._starts[0]
         call = self._place.call(worker, function, start, *arguments)
+        end_s = time.monotonic() + _SILENCE_S
         while not call.done():
+            if time.monotonic() > end_s:
+                raise _Lost(f"its worker {worker} did not answer for {_SILENCE_S:g} s")
             yield
         try:
             return call.result()

@@ -16,6 +16,7 @@ import shutil
 import tarfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -30,10 +31,10 @@ from hopcast.service.task_process import TaskProcess
 
 LEASE_S = 90.0
 """Time without a word of the server after which a run is ended [s]."""
-ENDED, PROGRESS, BEGUN, WAITS = "ended", "progress", "begun", "waits"
+ENDED, PACKS, PROGRESS, BEGUN, WAITS = "ended", "packs", "progress", "begun", "waits"
 """Kinds of what a run tells the server."""
 
-_LOOK_EVERY_S, _TELL_EVERY_S = 0.05, 0.5
+_LOOK_EVERY_S, _TELL_EVERY_S, _PACKS_EVERY_S = 0.05, 0.5, 5.0
 _END_S = 20.0
 _PACKED = "packed.tar"
 
@@ -42,6 +43,8 @@ Tell = Callable[..., None]
 
 _attempts: dict[str, Attempt] = {}
 """Runs of this worker, by the name of their start."""
+_unwanted: deque[str] = deque(maxlen=1000)
+"""Names of tasks that the server has ended, the latest last; they may come to this worker later."""
 
 
 def perform(key: str, topic: str, task: Mapping[str, Any]) -> None:
@@ -60,6 +63,8 @@ def perform(key: str, topic: str, task: Mapping[str, Any]) -> None:
 
     attempt = Attempt(key, topic, folder, task, tell)
     _attempts[name] = attempt
+    if key in _unwanted:
+        attempt.is_unwanted.set()
     try:
         tell(WAITS, worker=worker.address)
         attempt.run()
@@ -112,6 +117,7 @@ def keep(topic: str, keys: Sequence[str]) -> None:
 
 async def end(key: str) -> bool:
     """Kills a run with all that it has started and removes its folder; true once that is done."""
+    _unwanted.append(key)
     attempts = [attempt for attempt in list(_attempts.values()) if attempt.key == key]
     for attempt in attempts:
         attempt.is_unwanted.set()
@@ -174,6 +180,7 @@ class Attempt:
             started.end()
         if self._is_left():
             return None
+        self._tell(PACKS)  # taking the files out of the folder may be long, too
         self._pack(place)
         size_B = (self.folder / _PACKED).stat().st_size
         return {"code": started.code, "why": why, "size_B": size_B}
@@ -212,14 +219,33 @@ class Attempt:
         clean = self.folder / "clean"
         leavings.take(place / process.REPORT, clean, self._limits.disk_B)
         leavings.remove(place / process.REPORT)
-        with tarfile.open(self.folder / _PACKED, "w") as packed:
+        with _Telling(self.folder / _PACKED, lambda: self._tell(PACKS)) as out:
+            self._add_all(out, clean, place)
+        shutil.rmtree(clean, ignore_errors=True)
+
+    def _add_all(self, out: _Telling, clean: Path, place: Path) -> None:
+        with tarfile.open(fileobj=out, mode="w|") as packed:
             if clean.is_dir():
                 packed.add(clean, process.REPORT)
             ended = leavings.read(place / process.ENDED, leavings.OUTCOME_B)
             if ended is not None:
                 _add(packed, process.ENDED, json.dumps(ended))
             _add(packed, task_process.MESSAGES, leavings.last_words(place / task_process.MESSAGES))
-        shutil.rmtree(clean, ignore_errors=True)
+
+
+class _Telling(io.FileIO):
+    """New file that tells now and then, as it is written, that this goes on."""
+
+    def __init__(self, path: Path, tell: Callable[[], None]) -> None:
+        super().__init__(path, "w")
+        self._tell_writing, self._next_s = tell, 0.0
+
+    def write(self, piece: Any) -> int:
+        """Appends a piece."""
+        if time.monotonic() > self._next_s:
+            self._next_s = time.monotonic() + _PACKS_EVERY_S
+            self._tell_writing()
+        return super().write(piece)
 
 
 def _add(packed: tarfile.TarFile, name: str, text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import shlex
 import time
 from functools import cache
@@ -18,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from hopcast import __version__ as VERSION, core
 from hopcast.report import units
 from hopcast.request import RunRequest
-from hopcast.service import access, admission, editor, form, job_form, live, process, submission
+from hopcast.service import access, admission, drawings, editor, form, job_form, live, process, submission
 from hopcast.service.access import Own, Readable, Services, Signed, Visitor
 from hopcast.service.admission import Refused
 from hopcast.service.schema import Run, State, User
@@ -84,10 +83,17 @@ def platform(
     picture, error = None, None
     if platform_text.strip():
         try:
-            picture = base64.b64encode(service.pool.draw(platform_text, {}).encode()).decode()
+            picture = drawings.encoded(service.pool.draw(platform_text, {}))
         except Refused as refused:
             error = str(refused)
-    return HTMLResponse(render("platform.html", picture=picture, error=error))
+    return HTMLResponse(render("platform.html", picture=picture, error=error, name=""))
+
+
+@router.get("/new/drawing")
+def preset_drawing(user: Signed, platform: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """The picture of the network of a preset; nothing for what is none."""
+    picture = drawings.of_preset(platform)
+    return HTMLResponse(render("platform.html", picture=picture, error=None, name=platform))
 
 
 @router.post("/new/job")

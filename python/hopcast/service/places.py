@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any, Protocol
 
 from hopcast.errors import InputError
+from hopcast.experiment import dask_address
 from hopcast.service import task_process
 from hopcast.service.cgroups import Groups
 from hopcast.service.settings import Settings
@@ -14,7 +14,6 @@ from hopcast.service.task_process import TaskProcess
 
 DASK = "dask"
 LOCAL = "local"
-_ADDRESS = re.compile(r"(\w+://)?(\[[0-9a-fA-F:]+\]|[^\s/:]+):\d+|\w+://\S+")
 KNOWN = f"{LOCAL}, {DASK}:ADDRESS of a scheduler"
 
 
@@ -29,6 +28,11 @@ class Started(Protocol):
     @property
     def has_begun(self) -> bool:
         """True once its process has begun, from which its time counts."""
+        ...
+
+    @property
+    def has_ended(self) -> bool:
+        """True once its process has ended, while what it has left may still be on its way here."""
         ...
 
     @property
@@ -124,6 +128,5 @@ def scheduler_of(text: str) -> str | None:
         return None
     if kind != DASK or not address:
         raise InputError(f"--on {text}: is no place for runs; known: {KNOWN}")
-    if not _ADDRESS.fullmatch(address):
-        raise InputError(f"--on {text}: is no address of a scheduler, such as tcp://node1:8786")
+    dask_address.check(address)
     return address

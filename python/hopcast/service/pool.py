@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from hopcast.errors import InputError
 from hopcast.request import RunRequest
-from hopcast.service import admission, cgroups, leavings, process, task_process
+from hopcast.service import admission, cgroups, leavings, nursery, process, task_process
 from hopcast.service.places import Started, place_of
 from hopcast.service.probes import Probes
 from hopcast.service.schema import Run, State
@@ -55,6 +55,7 @@ class Pool:
 
     def start(self) -> None:
         """Puts back into the queue what a server that was killed has left, and begins to work."""
+        nursery.shared.begin(task_process.kept_environment())
         self._recover()
         for thread in self._threads:
             thread.start()
@@ -181,7 +182,7 @@ class Pool:
                     begin_s = now_s
                 if self._closing.is_set():
                     return "closing"
-                if now_s > kill_at_s:
+                if now_s > kill_at_s and not started.has_ended:
                     return why
                 if now_s > look_at_s:
                     look_at_s = now_s + task_process.LOOK_EVERY_S
@@ -190,7 +191,9 @@ class Pool:
                         return "gone"
                     if (limit := started.exceeded()) is not None:
                         return limit
-                    if why is None and (state.stop_asked or now_s > begin_s + limits.wall_s):
+                    # Time that its report takes to come from a worker is not its own.
+                    is_late = now_s > begin_s + limits.wall_s
+                    if why is None and not started.has_ended and (state.stop_asked or is_late):
                         why = "stop" if state.stop_asked else "wall"
                         kill_at_s = now_s + limits.grace_s
                         started.terminate()

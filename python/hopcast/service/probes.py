@@ -145,7 +145,7 @@ class Probes:
         if why is None and task_process.limit_met(attempt, code) == "memory":
             why = "memory"
         if why is not None:
-            return {"error": task_process.reason(why, code, self._settings)}
+            return {"error": task_process.reason(why, code or 0, self._settings)}
         return {"error": f"takes more than {limit_s} s here"}
 
     def _answered(
@@ -163,7 +163,7 @@ class Probes:
             met = task_process.limit_met(attempt, code, started.is_program)
             why = met if met in ("memory", "program", "crash") else None
         if why is not None:
-            return {"error": task_process.reason(why, code, self._settings)}
+            return {"error": task_process.reason(why, code or 0, self._settings)}
         if mode == "draw":
             return {"error": f"{admission.PLATFORM_FILE}: takes more than {limit_s} s to be drawn"}
         unknown = {"hosts": None, "ranks": None, "memory_B": None, "seconds": None, "is_whole": False}

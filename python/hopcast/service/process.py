@@ -33,15 +33,18 @@ _PROBE_S = 1.0
 """Time for which a run goes on to say how long all of it takes [s]."""
 
 
-def main(task_file: str) -> int:
-    """Does the task, and leaves `ENDED` in its folder."""
+def main(task_file: str, parent: int | None = None) -> int:
+    """Does the task, and leaves `ENDED` in its folder.
+
+    parent: process with which this one ends; the one that the task names if None.
+    """
     task = json.loads(Path(task_file).read_text(encoding="utf-8"))
     folder, inputs = Path(task["folder"]), Path(task["inputs"])
     in_sandbox = task["processes"] is not None
     if not in_sandbox:  # a sandbox ends with its server, and has numbers of processes of its own
-        confinement.die_with_parent(task["parent"])
+        confinement.die_with_parent(parent or task["parent"])
     sys.path[:] = [path for path in sys.path if path and Path(path) != folder]
-    _read_libraries()
+    read_libraries()
     confinement.limit(task["cpu_s"], task["memory_B"], task["disk_B"])
     readable, writable = [*confinement.places_of_python(), inputs], [folder]
     if in_sandbox:
@@ -62,13 +65,27 @@ def main(task_file: str) -> int:
     return 0
 
 
-def _read_libraries() -> None:
+def read_libraries() -> None:
     """Loads now, in fewer system calls, what each run needs."""
+    import subprocess
+
+    import numpy.ma
     import pyarrow.parquet
 
-    import hopcast.report.html
+    import hopcast.api
+    import hopcast.report.simulator
+    import hopcast.report.timeline
+    import hopcast.request
+    import hopcast.study.run_cell
+    import hopcast.what_if
+    import hopcast.workloads.pattern
+    from hopcast.report import arrow, html
 
-    assert pyarrow.parquet and hopcast.report.html
+    assert pyarrow.parquet and hopcast.api and hopcast.request and hopcast.study.run_cell
+    assert hopcast.what_if and hopcast.workloads.pattern and numpy.ma and subprocess
+    assert hopcast.report.simulator and hopcast.report.timeline
+    arrow.leave_pandas()
+    html.prepare()
 
 
 def _do(task: dict[str, Any], folder: Path, inputs: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from hopcast.service.state import Service
 
 _EVERY_S = 600.0
 _LEFT_OVER_S = 3600.0
-"""Age at which a folder without a run, an archive or an estimate is of a server that was killed [s]."""
+"""Age at which a folder without a run, or of an estimate, is of a server that was killed [s]."""
 
 
 class Janitor:
@@ -62,7 +62,7 @@ def clean(service: Service) -> None:
     service.store.delete_expired(now_s)
     for upload in service.store.uploads_before(now_s - settings.keep_uploads_s):
         submission.forget_upload(service, upload.id)
-    for folder in ("runs", "archives", "estimates"):
+    for folder in ("runs", "estimates"):
         for path in (settings.data / folder).glob("*"):
             is_known = folder == "runs" and service.store.run(path.name) is not None
             if not is_known and _changed_s(path) < now_s - _LEFT_OVER_S:

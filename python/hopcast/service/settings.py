@@ -31,6 +31,8 @@ class Limits:
     """Time in which a run that was told to stop writes its report [s]."""
     waiting: int = 1000
     """Runs of one user that wait or go on."""
+    cells: int = 1000
+    """Cells of one study."""
     kept_B: int | None = None
     """Bytes of all runs of one user that are over; any number if None."""
     form_B: int = 2 << 20

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import threading
 import time
 import weakref
-import zipfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -76,7 +74,7 @@ def plan(service: Service, user: User, text: str, uploads: Mapping[str, str]) ->
             raise Refused(
                 "study", f"{name}: the study's own file of that name stands there; name it otherwise"
             )
-    asked = {"text": text, "name": ""}
+    asked = {"text": text, "name": "", "most_cells": service.settings.limits.cells}
     try:
         planned = service.pool.task("cells", asked, files, _PLAN_S)
     except Refused as error:
@@ -140,30 +138,20 @@ def table(service: Service, study: Study) -> Path:
     return _written(service, study, "page", {}) / "results.parquet"
 
 
-def write_archive(service: Service, study: Study) -> Path:
-    """Writes study file, table, page and reports of cells into a temporary ZIP, which the caller removes."""
+def archived(service: Service, study: Study) -> list[archive.Entry]:
+    """Entries of the archive of a study: study file, table, page, reports of cells, and what they read."""
     found = [cell for cell in service.store.cells(study.id) if cell.state != DELETED]
     reports = {cell.number: service.settings.run_folder(cell.run_id) / process.REPORT for cell in found}
     reports = {number: report for number, report in reports.items() if (report / "report.html").is_file()}
     links = {number: f"{_place(number)}/report.html" for number in reports}
     made = _written(service, study, "archive", links)
-    folder = service.settings.data / "archives"
-    folder.mkdir(exist_ok=True)
     root = f"hopcast-study-{study.id}"
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=".zip", delete=False) as file:
-        try:
-            with zipfile.ZipFile(file, "w") as packed:
-                packed.writestr(f"{root}/{study_process.FILE}", study.text, zipfile.ZIP_DEFLATED)
-                for name in study_process.PRODUCED:
-                    packed.write(made / name, f"{root}/{name}", zipfile.ZIP_DEFLATED)
-                for number, report in reports.items():
-                    archive.pack(packed, report, f"{root}/{_place(number)}")
-                for name, path in _inputs(service, [cell.run_id for cell in found]).items():
-                    packed.write(path, f"{root}/{name}", zipfile.ZIP_DEFLATED)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-    return Path(file.name)
+    entries: list[archive.Entry] = [(f"{root}/{study_process.FILE}", study.text)]
+    entries += [(f"{root}/{name}", made / name) for name in study_process.PRODUCED]
+    for number, report in reports.items():
+        entries += archive.of_report(report, f"{root}/{_place(number)}")
+    inputs = _inputs(service, [cell.run_id for cell in found])
+    return entries + [(f"{root}/{name}", path) for name, path in inputs.items()]
 
 
 def _place(number: int) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, HTTPException, Query, Response
-from fastapi.responses import FileResponse
+from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi.responses import FileResponse, StreamingResponse
 
-from hopcast.service import studies
+from hopcast.service import archive, studies
 from hopcast.service.access import OwnStudy, ReadableStudy, Services, Signed
 from hopcast.service.answers import StudyChanges, StudyEntry, StudyList, StudyState, StudySubmission
 from hopcast.service.api import ERRORS, FILES, PREFIX
@@ -70,15 +70,12 @@ def table(study: ReadableStudy, service: Services) -> Response:
     return FileResponse(studies.table(service, study), media_type="application/vnd.apache.parquet")
 
 
-@router.get("/{study_id}/archive", response_class=FileResponse, responses=FILES)
-def fetch(study: ReadableStudy, service: Services, after: BackgroundTasks) -> Response:
+@router.get("/{study_id}/archive", response_class=StreamingResponse)
+def fetch(study: ReadableStudy, service: Services) -> Response:
     """Gives study file, table, page and the reports of the cells as a ZIP archive."""
     if not studies.standing(service, study).is_over:
         raise HTTPException(409, "the study goes on")
-    file = studies.write_archive(service, study)
-    after.add_task(file.unlink)
-    name = f"hopcast-study-{study.id}.zip"
-    return FileResponse(file, media_type="application/zip", filename=name, background=after)
+    return archive.answer(studies.archived(service, study), f"hopcast-study-{study.id}")
 
 
 def _state(service: Service, study: Study) -> StudyState:

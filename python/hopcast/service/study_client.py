@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hopcast.errors import InputError
-from hopcast.service.client import portable
+from hopcast.service.client import portable_with_texts
 from hopcast.study import cells
 from hopcast.study.conduct import inside
 from hopcast.study.file import Study
@@ -15,7 +15,8 @@ from hopcast.study.file import Study
 def files_of(study: Study) -> dict[str, Path]:
     """Files of this machine that the cells of a study read, by the names that the study file has for them.
 
-    Raises `InputError` for a file outside the folder of the study file, whose name the server would not find.
+    Raises `InputError` for a file that the study file does not call by its name alone: the server would not
+    find it.
     """
     files: dict[str, Path] = {}
     with inside(study.directory):
@@ -24,16 +25,16 @@ def files_of(study: Study) -> dict[str, Path]:
                 request = cells.request_of(study, settings)
                 if request.workload["kind"] == "jobs":
                     raise InputError("a study of a server has patterns and traces, and no file of jobs")
-                found = portable(request)[1]
+                found = portable_with_texts(request)[1]
             except InputError as error:
                 raise InputError(f"{study.place}: cell {number}: {error}") from error
-            for name, path in found.items():
-                if path != Path(name):
+            for text, path in found.items():
+                if text != path.name:
                     raise InputError(
-                        f"{study.place}: cell {number}: {path}: a study of a server names files beside the "
-                        f"study file, without a folder; copy it there and write {name}"
+                        f"{study.place}: cell {number}: {text}: a study of a server names files beside the "
+                        f"study file, without a folder; copy it there and write {path.name}"
                     )
-                files[name] = path.absolute()
+                files[path.name] = path.absolute()
     return files
 
 

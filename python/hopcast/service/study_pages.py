@@ -125,15 +125,14 @@ def events(
 
 async def _events(service: Service, study: Study, since_s: float) -> AsyncIterator[str]:
     follower = await run_in_threadpool(Follower, service.store, study.id, since_s)
-    before: dict[str, str] = {}
+    before: dict[str, int] | None = None
     quiet = 0
     while True:
         news = await run_in_threadpool(follower.look)
-        values = {"cells": news.cells, "standing": news.standing, "columns": follower.columns}
-        shown = {"cells": render("study_news.html", **values)}
-        for text in live.changed(shown, before):
-            quiet = 0
-            yield text
+        if news.cells or news.standing.counts != before:
+            before, quiet = news.standing.counts, 0
+            values = {"cells": news.cells, "standing": news.standing, "columns": follower.columns}
+            yield live.event("cells", render("study_news.html", **values))
         if news.standing.is_over:
             yield live.event("over", "over")
             return

@@ -10,9 +10,6 @@ from hopcast.experiment.pieces import DONE, FAILED, Piece, Result
 from hopcast.study import cells, page, table
 from hopcast.study.file import Study, read
 
-MOST_CELLS = 500
-"""Cells that a study may have here."""
-
 FILE = "study.toml"
 PRODUCED = (table.TABLE, page.FILE)
 """Files that `written` leaves."""
@@ -30,8 +27,11 @@ def planned(fields: dict[str, Any], inputs: Path) -> dict[str, Any]:
         raise InputError(f"{FILE}: [files] fills files for programs, which are not run here")
     found = []
     for number, settings in enumerate(study.settings()):
-        if number == MOST_CELLS:
-            raise InputError(f"{FILE}: has more than {MOST_CELLS} cells, the most of a study here")
+        if number == fields["most_cells"]:
+            raise InputError(
+                f"{FILE}: has more than {number:,} cells, the most of a study here "
+                "(limits.cells of the server's configuration)"
+            )
         try:
             request = cells.request_of(study, settings).fields()
         except InputError as error:
@@ -56,6 +56,21 @@ def written(fields: dict[str, Any], inputs: Path, folder: Path) -> dict[str, Any
     links = {int(number): address for number, address in fields["links"].items()}
     page.write(study, rows, folder, links)
     return {"cells": len(rows)}
+
+
+def read_libraries() -> None:
+    """Loads now what `written` needs: statistics take two seconds of a processor."""
+    import pandas
+    import scipy.stats
+    import statsmodels.formula.api
+    import statsmodels.stats.anova
+
+    import hopcast.statistics.effects
+    import hopcast.statistics.intervals
+    import hopcast.statistics.rankings
+
+    assert pandas and scipy.stats and statsmodels.formula.api and statsmodels.stats.anova
+    assert hopcast.statistics.effects and hopcast.statistics.intervals and hopcast.statistics.rankings
 
 
 def _study(fields: dict[str, Any], inputs: Path) -> Study:

@@ -63,7 +63,11 @@ def check_waiting(service: Service, user: User, more: int) -> None:
     """Raises `TooMany` if a user would have too many runs that wait or go on."""
     most = service.settings.limits.waiting
     if service.store.unfinished(user) + more > most:
-        raise TooMany(f"you may have {most} runs that wait or go on; wait for some to end")
+        words = "" if more == 1 else f", and these are {more:,} more"
+        raise TooMany(
+            f"you may have {most} runs that wait or go on (limits.queued of the server's configuration)"
+            f"{words}; wait for some to end"
+        )
     kept_B = service.settings.limits.kept_B
     if kept_B is not None and service.store.kept_B(user) >= kept_B:
         raise TooMany(f"your runs have {kept_B:,} bytes or more here; delete some")

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from hopcast.errors import InputError
-from hopcast.service import admission, cgroups, leavings, sandbox
+from hopcast.service import admission, cgroups, leavings, nursery, sandbox
+from hopcast.service.nursery import Copy
 from hopcast.service.settings import Settings
 
 MESSAGES = "messages.txt"
@@ -42,7 +43,7 @@ class TaskProcess:
         mode: str,
     ) -> None:
         """Starts it. folder: it works in this one. inputs: it reads this one. mode: see `process`."""
-        self._settings, self._groups, self._folder = settings, groups, folder
+        self._settings, self._groups, self._folder, self._mode = settings, groups, folder, mode
         self.is_program = admission.is_program(request)
         limits = settings.limits
         (folder / "tmp").mkdir()
@@ -67,11 +68,11 @@ class TaskProcess:
             raise
         self._meter = sandbox.Meter(self.process.pid)
 
-    def _started(self, inputs: Path) -> subprocess.Popen:
+    def _started(self, inputs: Path) -> subprocess.Popen | Copy:
         folder, limits, temporary = self._folder, self._settings.limits, str(self._folder / "tmp")
-        environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-        environment |= {"HOME": temporary, "TMPDIR": temporary}
-        words = [sys.executable, "-m", "hopcast.service.process", str(folder / "task.json")]
+        environment = kept_environment() | {"HOME": temporary, "TMPDIR": temporary}
+        task = folder / "task.json"
+        words = [sys.executable, "-m", "hopcast.service.process", str(task)]
         with contextlib.ExitStack() as stack:
             messages = stack.enter_context(open(folder / MESSAGES, "wb"))
             inherited: tuple[int, ...] = ()
@@ -84,6 +85,11 @@ class TaskProcess:
                 most = cgroups.Limits(limits.memory_B, limits.processes, limits.threads)
                 self._groups.begin(self._group, most)
                 words = self._groups.entering(self._group, words)
+            if not self.is_program:
+                entrance = None if self._groups is None else self._groups.entrance(self._group)
+                return nursery.shared.start(
+                    task, folder, messages.fileno(), environment, entrance, self._mode == "study"
+                )
             return subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,
@@ -109,6 +115,11 @@ class TaskProcess:
     def has_begun(self) -> bool:
         """True: it begins at once."""
         return True
+
+    @property
+    def has_ended(self) -> bool:
+        """True once it has ended; what it has left is here."""
+        return self.code is not None
 
     @property
     def code(self) -> int | None:
@@ -153,6 +164,11 @@ class TaskProcess:
         self.process.wait()
         if self._groups is not None:
             self._groups.end(self._group)
+
+
+def kept_environment() -> dict[str, str]:
+    """Variables of the environment of the server that its tasks have, too."""
+    return {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
 
 
 def limit_met(folder: Path, code: int | None, is_program: bool = False) -> str | None:
