@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import in_process
 import pytest
-from servers import HOPCAST, _as, _python_of
+from servers import _as, _python_of
 
 from hopcast.service import leavings
 
@@ -83,8 +84,8 @@ def until(fits: Callable[[], Any], limit_s: float = 60) -> Any:
 def outcome_here(request_: dict[str, Any], tmp_path: Path) -> str:
     """Hash of the outcome of a request on the command line."""
     (tmp_path / "here.json").write_text(json.dumps({"version": 1, **request_}))
-    command = [*HOPCAST, "run", "--request", str(tmp_path / "here.json"), "--json", "--quiet"]
-    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["outcome_hash"]
+    done = in_process.hopcast("run", "--request", str(tmp_path / "here.json"), "--json", "--quiet")
+    return json.loads(done.stdout)["outcome_hash"]
 
 
 @contextmanager

@@ -46,6 +46,10 @@ def test_a_file_that_goes_meanwhile_ends_the_archive_early(idle: User, tmp_path:
         list(pieces)
     run = idle.submit(request(4))
     idle.ask("POST", f"/runs/{run}/stop", 202)
+    report = idle.service.settings.run_folder(run) / "report"
+    (report / "inside" / "deep").mkdir(parents=True)
+    (report / "inside" / "deep" / "file").write_text("x")
     packed = zipfile.ZipFile(io.BytesIO(idle.ask("GET", f"/runs/{run}/archive")))
-    assert packed.namelist() == [f"hopcast-{run}/request.json"]
+    root = f"hopcast-{run}"
+    assert packed.namelist() == [f"{root}/request.json", f"{root}/report/inside/deep/file"]
     assert not (idle.service.settings.data / "archives").exists()

@@ -15,6 +15,7 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import in_process
 import pytest
 from conftest import LONG, request
 from servers import HOPCAST, Server
@@ -25,8 +26,7 @@ from hopcast.service.client import Client
 
 
 def command(server: Server, *words: str, status: int = 0) -> subprocess.CompletedProcess:
-    environment = os.environ | {"HOPCAST_TOKEN": server.token}
-    done = subprocess.run([*HOPCAST, *words], capture_output=True, text=True, env=environment)
+    done = in_process.hopcast(*words, environment={"HOPCAST_TOKEN": server.token})
     assert done.returncode == status, done.stderr
     return done
 

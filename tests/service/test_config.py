@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
+import in_process
 import pytest
-from servers import HOPCAST
 
 from hopcast.errors import InputError
 from hopcast.service import config
@@ -223,14 +222,14 @@ def test_a_password_that_is_not_there(tmp_path: Path) -> None:
 def test_options_beside_a_file_are_refused(flags: list[str], words: str, tmp_path: Path) -> None:
     file = tmp_path / "service.toml"
     file.write_text(f'data = "{tmp_path}/data"')
-    done = subprocess.run([*HOPCAST, "serve", "--config", str(file), *flags], capture_output=True, text=True)
+    done = in_process.hopcast("serve", "--config", str(file), *flags)
     assert done.returncode == 2 and words in done.stderr
 
 
 def test_a_wrong_file_ends_with_2(tmp_path: Path) -> None:
     file = tmp_path / "service.toml"
     file.write_text("workers = 0")
-    done = subprocess.run([*HOPCAST, "serve", "--config", str(file)], capture_output=True, text=True)
+    done = in_process.hopcast("serve", "--config", str(file))
     assert done.returncode == 2 and "workers = 0 is not allowed" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -240,6 +239,6 @@ def test_a_database_that_does_not_answer_ends_with_2(tmp_path: Path) -> None:
     file = tmp_path / "service.toml"
     url = "postgresql://nobody@127.0.0.1:1/none"
     file.write_text(f'data = "{tmp_path}/data"\n[server]\nlisten = "127.0.0.1:0"\n[database]\nurl = "{url}"')
-    done = subprocess.run([*HOPCAST, "serve", "--config", str(file)], capture_output=True, text=True)
+    done = in_process.hopcast("serve", "--config", str(file))
     assert done.returncode == 2 and "database" in done.stderr and "refused" in done.stderr
     assert "Traceback" not in done.stderr

@@ -11,9 +11,10 @@ import pytest
 from conftest import User, request, user_of
 from fastapi.testclient import TestClient
 from sqlalchemy import func, inspect, select, update
+from test_queue import study_of
 
 from hopcast.service import retention
-from hopcast.service.schema import Token, Upload
+from hopcast.service.schema import Study, Token, Upload
 from hopcast.service.settings import Settings
 from hopcast.service.state import Service
 
@@ -44,6 +45,30 @@ def test_runs_go_by_age_and_by_size(
     folders = {path.name for path in (settings.data / "runs").iterdir()}
     assert folders == set(runs[2:])
     assert clean(keep_s=0.0) == set()
+
+
+def test_a_study_goes_with_its_last_run(idle: User) -> None:
+    store, settings = idle.service.store, idle.service.settings
+    owner = store.user("alice")
+    old, fresh = study_of(store, owner, 2), study_of(store, owner, 2)
+    with store._begin() as session:
+        session.execute(update(Study).where(Study.id == old.id).values(created_at=time.time() - 9 * DAY_S))
+    kept = settings.data / "studies" / old.id / "page"
+    kept.mkdir(parents=True)
+    runs = [cell.run_id for study in (old, fresh) for cell in store.cells(study.id)]
+    for run in (runs[0], *runs[2:]):
+        store.change(run, state="finished", ended_at=time.time() - 8 * DAY_S)
+
+    def clean(**changes: float) -> set[str]:
+        retention.clean(replace(idle.service, settings=replace(settings, **changes)))
+        return {study.id for study in store.studies(owner, 10, 0)[0]}
+
+    assert clean(keep_s=7 * DAY_S) == {old.id, fresh.id}, "one of its cells waits, the other is young"
+    store.change(runs[1], state="finished", ended_at=time.time() - 8 * DAY_S)
+    store.delete_run(runs[1])
+    assert clean() == {old.id, fresh.id} and kept.is_dir(), "without retention nothing goes"
+    assert clean(keep_B=10**12) == {fresh.id} and not kept.exists()
+    assert store.cells(old.id) == [] and store.study(old.id) is None
 
 
 def test_what_nobody_needs_goes(alice: User) -> None:

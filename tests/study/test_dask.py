@@ -64,7 +64,7 @@ def test_a_worker_that_is_killed_changes_nothing(folders: tuple[Path, Path]) -> 
     os.kill(workers[0], signal.SIGKILL)
     out, error = process.communicate(timeout=200)
     assert process.returncode == 0, error
-    assert "40 cells: 40 done" in out
+    assert "20 cells: 20 done" in out
     assert table(local) == table(dask)
 
 
@@ -85,7 +85,7 @@ def test_a_scheduler_elsewhere_is_used_and_lives_on(folders: tuple[Path, Path]) 
 
 
 def test_ctrl_c_ends_the_workers_and_the_table_stays(tmp_path: Path) -> None:
-    process = started(tmp_path, SLOW.replace("40000", "400000"), "--quiet", "--on", "dask", "--workers", "2")
+    process = started(tmp_path, SLOW.replace("20000", "400000"), "--quiet", "--on", "dask", "--workers", "2")
     wait_for(tmp_path, 2)
     workers = workers_below(process.pid)
     process.send_signal(signal.SIGINT)

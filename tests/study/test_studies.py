@@ -15,6 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import in_process
 import pytest
 from pyarrow import parquet
 
@@ -41,14 +42,13 @@ workload = "halo3d --iterations 4"
 ranks = 1024
 model = "flow"
 [factors]
-"--bytes" = { from = 1000, to = 40000, step = 1000, unit = "B" }
+"--bytes" = { from = 1000, to = 20000, step = 1000, unit = "B" }
 """
 
 
 def study(folder: Path, text: str, *words: str) -> subprocess.CompletedProcess:
     (folder / "study.toml").write_text(text)
-    command = [*HOPCAST, "study", "study.toml", "--out", "out", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    return in_process.hopcast("study", "study.toml", "--out", "out", *words, folder=folder)
 
 
 def started(folder: Path, text: str, *words: str) -> subprocess.Popen:
@@ -180,7 +180,7 @@ def test_killed_twice_at_random_and_continued_it_gives_the_same_table(tmp_path: 
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir(), killed.mkdir()
     assert study(whole, SLOW, "--quiet").returncode == 0
-    for least in sorted(random.sample(range(1, 30), 2)):
+    for least in sorted(random.sample(range(1, 15), 2)):
         process = started(killed, SLOW, "--quiet")
         wait_for(killed, least)
         process.kill()
@@ -188,7 +188,7 @@ def test_killed_twice_at_random_and_continued_it_gives_the_same_table(tmp_path: 
         assert not (killed / "out" / "results.parquet").exists()
     before = kept(killed)
     done = study(killed, SLOW, "--quiet")
-    assert f"40 cells: 40 done, {before} of them from before" in done.stdout
+    assert f"20 cells: 20 done, {before} of them from before" in done.stdout
     same = [(folder / "out" / "results.parquet").read_bytes() for folder in (whole, killed)]
     assert same[0] == same[1]
 
@@ -203,7 +203,7 @@ def workers_of(process: int) -> list[int]:
 def test_an_end_in_order_leaves_a_table_and_no_end_leaves_workers(
     tmp_path: Path, end: signal.Signals
 ) -> None:
-    process = started(tmp_path, SLOW.replace("40000", "400000"), "--quiet")
+    process = started(tmp_path, SLOW.replace("20000", "400000"), "--quiet")
     wait_for(tmp_path, 3)
     workers = workers_of(process.pid)
     assert workers
@@ -228,7 +228,7 @@ def is_alive(process: int) -> bool:
 
 
 def test_two_studies_do_not_share_a_folder(tmp_path: Path) -> None:
-    process = started(tmp_path, SLOW.replace("40000", "400000"), "--quiet")
+    process = started(tmp_path, SLOW.replace("20000", "400000"), "--quiet")
     try:
         wait_for(tmp_path, 1)
         second = study(tmp_path, SLOW)

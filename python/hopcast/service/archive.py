@@ -34,9 +34,10 @@ def of_run(settings: Settings, run: Run) -> Iterator[Entry]:
 
 
 def of_report(report: Path, place: str) -> Iterator[Entry]:
-    """Entries of a report's directory, under `place`."""
-    for part in sorted(report.glob("*")):
-        yield f"{place}/{part.name}", part
+    """Entries of a report's directory, under `place`; a program may have left folders in it."""
+    for part in sorted(report.rglob("*")):
+        if part.is_file():
+            yield f"{place}/{part.relative_to(report)}", part
 
 
 def answer(entries: Iterable[Entry], name: str) -> StreamingResponse:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from hopcast.service import leavings, submission
+from hopcast.service import leavings, studies, submission
 from hopcast.service.schema import Run
 from hopcast.service.state import Service
 
@@ -59,6 +59,9 @@ def clean(service: Service) -> None:
             total_B -= over[first].size_B
             first += 1
         _delete(service, over[:first])
+    if settings.keep_s is not None or settings.keep_B is not None:
+        for study in service.store.studies_without_runs(now_s - _LEFT_OVER_S):
+            studies.delete(service, study)
     service.store.delete_expired(now_s)
     for upload in service.store.uploads_before(now_s - settings.keep_uploads_s):
         submission.forget_upload(service, upload.id)

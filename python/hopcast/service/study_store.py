@@ -109,6 +109,13 @@ class StudyTables:
                 counts[study_id][state or DELETED] = number
         return counts
 
+    def studies_without_runs(self, before_s: float) -> Sequence[Study]:
+        """Studies that are older than this time, and of which no run is left."""
+        with_runs = select(StudyCell.study_id).join(Run, Run.id == StudyCell.run_id)
+        with self._begin() as session:
+            wanted = select(Study).where(Study.created_at < before_s, Study.id.not_in(with_runs))
+            return session.scalars(wanted).all()
+
     def share_study(self, study_id: str, shared: bool) -> None:
         """Says whether everybody may read a study and its cells."""
         of_study = select(StudyCell.run_id).where(StudyCell.study_id == study_id)
