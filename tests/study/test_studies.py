@@ -180,7 +180,7 @@ def test_killed_twice_at_random_and_continued_it_gives_the_same_table(tmp_path: 
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir(), killed.mkdir()
     assert study(whole, SLOW, "--quiet").returncode == 0
-    for least in sorted(random.sample(range(1, 15), 2)):
+    for least in sorted(random.sample(range(1, 10), 2)):
         process = started(killed, SLOW, "--quiet")
         wait_for(killed, least)
         process.kill()
