@@ -100,6 +100,10 @@ def _do(task: dict[str, Any], folder: Path, inputs: Path) -> dict[str, Any]:
             if task["mode"] == "cells"
             else (study_process.written(fields, inputs, folder))
         )
+    if task["mode"] == "table":
+        from hopcast.service import table_process
+
+        return table_process.shown(task["request"], inputs)
     request = RunRequest.from_json(json.dumps(task["request"]))
     request = replace(request, directory=str(inputs), command=tuple(task["command"]))
     if task["mode"] == "estimate":
