@@ -40,7 +40,7 @@ def asked(http: TestClient, method: str, path: str, **names: str) -> int:
         "PATCH /api/v1/studies/{study_id}": {"json": {"shared": True}},
     }
     body = bodies.get(f"{method} {path}", {})
-    return http.request(method, path.format(**names), **body).status_code
+    return http.request(method, path.format(**{"name": "ranks", **names}), **body).status_code
 
 
 def test_routes_are_found(alice: User) -> None:
