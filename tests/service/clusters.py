@@ -65,7 +65,7 @@ def processes() -> dict[int, Path]:
 
 
 def worker_of(process: int) -> int:
-    """Worker of a run: the parent of the nursery from which its process was forked."""
+    """Worker of a run: the parent of the fork server from which its process was forked."""
     return _parent(_parent(process))
 
 

@@ -122,12 +122,12 @@ def processes_of(server: Unprivileged) -> list[int]:
     found, waiting = [], [server.process.pid]
     while waiting:
         children = sandbox._children(waiting.pop())
-        found += [child for child in children if not _is_nursery(child)]
+        found += [child for child in children if not _is_fork_server(child)]
         waiting += children
     return found
 
 
-def _is_nursery(process: int) -> bool:
+def _is_fork_server(process: int) -> bool:
     with contextlib.suppress(OSError):
-        return b"hopcast.service.nursery_process" in Path(f"/proc/{process}/cmdline").read_bytes()
+        return b"hopcast.service.fork_server_process" in Path(f"/proc/{process}/cmdline").read_bytes()
     return False

@@ -27,7 +27,7 @@ def test_a_process_that_does_not_start_leaves_no_group(
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError("too many processes")
 
-    monkeypatch.setattr(task_process.nursery.Nursery, "start", refuse)
+    monkeypatch.setattr(task_process.fork_server.ForkServer, "start", refuse)
     attempt = tmp_path / "one" / "attempt-1"
     attempt.mkdir(parents=True)
     (tmp_path / "groups").mkdir()

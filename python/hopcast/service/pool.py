@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from hopcast.errors import InputError
 from hopcast.request import RunRequest
-from hopcast.service import admission, cgroups, leavings, nursery, process, task_process
+from hopcast.service import admission, cgroups, fork_server, leavings, process, task_process
 from hopcast.service.places import Started, place_of
 from hopcast.service.probes import Probes
 from hopcast.service.schema import Run, State
@@ -55,7 +55,7 @@ class Pool:
 
     def start(self) -> None:
         """Puts back into the queue what a server that was killed has left, and begins to work."""
-        nursery.shared.begin(task_process.kept_environment())
+        fork_server.shared.begin(task_process.kept_environment())
         self._recover()
         for thread in self._threads:
             thread.start()

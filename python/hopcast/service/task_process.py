@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from hopcast.errors import InputError
-from hopcast.service import admission, cgroups, leavings, nursery, sandbox
-from hopcast.service.nursery import Copy
+from hopcast.service import admission, cgroups, fork_server, leavings, sandbox
+from hopcast.service.fork_server import Copy
 from hopcast.service.settings import Settings
 
 MESSAGES = "messages.txt"
@@ -87,7 +87,7 @@ class TaskProcess:
                 words = self._groups.entering(self._group, words)
             if not self.is_program:
                 entrance = None if self._groups is None else self._groups.entrance(self._group)
-                return nursery.shared.start(
+                return fork_server.shared.start(
                     task, folder, messages.fileno(), environment, entrance, self._mode == "study"
                 )
             return subprocess.Popen(

@@ -1,7 +1,7 @@
-"""Runs begin as copies of a process, the nursery, that has read the libraries which each of them needs.
+"""Runs begin as copies of a process, the fork server, which has read the libraries that each of them needs.
 
 A copy begins in some milliseconds, a new interpreter in half a second of a processor. It is confined like any
-process of a run before it reads what a user has sent, of which the nursery itself reads nothing.
+process of a run before it reads what a user has sent, of which the fork server itself reads nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TITLE = " " * 1000
 
 
 class Copy:
-    """Copy of the nursery that runs a task; its methods are those of `subprocess.Popen`."""
+    """Copy of the fork server that runs a task; its methods are those of `subprocess.Popen`."""
 
     def __init__(self, pid: int, status: int) -> None:
         """status: end of a pipe that gives its code once it has ended."""
@@ -61,7 +61,7 @@ class Copy:
         with self._guard:
             if self.returncode is None and _is_readable(self._status, timeout_s):
                 said = os.read(self._status, 4)
-                # Copies end with the nursery.
+                # Copies end with the fork server.
                 self.returncode = int.from_bytes(said, "little", signed=True) if said else -signal.SIGKILL
                 os.close(self._status)
 
@@ -72,8 +72,8 @@ def _is_readable(descriptor: int, timeout_s: float | None) -> bool:
     return bool(looked.poll(None if timeout_s is None else timeout_s * 1000))
 
 
-class Nursery:
-    """The nursery of this process, which is started when it is first needed, and again if it was killed."""
+class ForkServer:
+    """The fork server of this process: it starts when it is first needed, and again if it was killed."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -99,7 +99,7 @@ class Nursery:
 
         task: file of the task. folder: it begins there. messages: file for what it writes.
         environment: its environment. group: file of the control group that it enters.
-        statistics: true for a task that needs libraries of statistics, which the nursery reads once.
+        statistics: true for a task that needs libraries of statistics, which the fork server reads once.
         """
         asked: dict[str, Any] = {"task": str(task), "folder": str(folder), "statistics": statistics}
         asked["environment"] = dict(environment)
@@ -120,7 +120,7 @@ class Nursery:
 
     def _begin(self, environment: Mapping[str, str]) -> None:
         self._asking, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        words = [sys.executable, "-m", "hopcast.service.nursery_process", str(other.fileno()), _TITLE]
+        words = [sys.executable, "-m", "hopcast.service.fork_server_process", str(other.fileno()), _TITLE]
         own = {**environment, **_WITHOUT_THREADS}
         with other:
             self._process = subprocess.Popen(
@@ -141,7 +141,7 @@ class Nursery:
         self._asking = self._process = None
 
     def _asked(self, request: bytes, messages: int) -> Copy:
-        """The copy that was asked for. Raises `ConnectionError` where there is no nursery any more."""
+        """The copy that was asked for. Raises `ConnectionError` where there is none any more."""
         assert self._asking is not None
         status, other = os.pipe()
         try:
@@ -161,5 +161,5 @@ class Nursery:
         return Copy(number, status)
 
 
-shared = Nursery()
-"""The nursery for all tasks of this process."""
+shared = ForkServer()
+"""The fork server for all tasks of this process."""

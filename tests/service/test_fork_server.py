@@ -1,4 +1,4 @@
-"""Copies of the nursery: each is a process of its own, which has nothing of the server and ends with it."""
+"""Copies of the fork server: each is a process of its own, which has nothing of the server."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 from conftest import LONG, User, request
 from servers import Server
 
-from hopcast.service import nursery, sandbox, task_process
-from hopcast.service.nursery import Copy, Nursery
+from hopcast.service import fork_server, sandbox, task_process
+from hopcast.service.fork_server import Copy, ForkServer
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 
@@ -44,7 +44,7 @@ def test_a_run_is_a_process_of_its_own_without_files_of_the_server(alice: User) 
     fields = sandbox.fields_of(process) or []
     assert fields[3] == str(process), "it leads a session"
     started_by = parent(process)
-    assert "hopcast.service.nursery_process" in words_of(started_by) and parent(started_by) == os.getpid()
+    assert "hopcast.service.fork_server_process" in words_of(started_by) and parent(started_by) == os.getpid()
     assert len(list(Path(f"/proc/{started_by}/task").iterdir())) == 1, "threads would be missing in copies"
     assert words_of(process)[1:] == ["-m", "hopcast.service.process", str(folder / "attempt-1" / "task.json")]
     opened = {os.readlink(place) for place in Path(f"/proc/{process}/fd").iterdir()}
@@ -52,7 +52,7 @@ def test_a_run_is_a_process_of_its_own_without_files_of_the_server(alice: User) 
     alice.ask("DELETE", f"/runs/{run}", 204)
 
 
-def test_a_nursery_that_is_killed_takes_its_copies_along_and_is_started_again(alice: User) -> None:
+def test_a_fork_server_that_is_killed_takes_its_copies_along_and_is_started_again(alice: User) -> None:
     run = alice.submit(request(64, LONG))
     alice.going(run)
     process = alice.process_of(run)
@@ -63,10 +63,10 @@ def test_a_nursery_that_is_killed_takes_its_copies_along_and_is_started_again(al
     alice.ask("DELETE", f"/runs/{run}", 204)
 
 
-def test_the_nursery_ends_with_its_server(server: Server) -> None:
+def test_the_fork_server_ends_with_its_server(server: Server) -> None:
     server.client.wait(server.client.submit(request(4), {})["id"])
     (found,) = sandbox._children(server.process.pid)
-    assert "hopcast.service.nursery_process" in words_of(found)
+    assert "hopcast.service.fork_server_process" in words_of(found)
     server.end(signal.SIGKILL)
     until(lambda: not Path(f"/proc/{found}").exists())
 
@@ -81,7 +81,7 @@ def test_a_copy_that_cannot_be_made_is_an_error(monkeypatch: pytest.MonkeyPatch,
         os.close(messages)
 
     threading.Thread(target=answer).start()
-    one = Nursery()
+    one = ForkServer()
     one._asking = ours
     with open(tmp_path / "said", "wb") as file, pytest.raises(BlockingIOError):
         one.start(tmp_path / "task.json", tmp_path, file.fileno(), {})
@@ -90,7 +90,7 @@ def test_a_copy_that_cannot_be_made_is_an_error(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_codes_of_a_copy_are_those_of_a_process(tmp_path: Path) -> None:
-    one = Nursery()
+    one = ForkServer()
     environment = task_process.kept_environment()
 
     def started() -> Copy:
@@ -102,7 +102,7 @@ def test_codes_of_a_copy_are_those_of_a_process(tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "no task")  # of which a task waits for the other end
         waits = started()
         assert waits.poll() is None
-        with pytest.raises(nursery.subprocess.TimeoutExpired):
+        with pytest.raises(fork_server.subprocess.TimeoutExpired):
             waits.wait(0.01)
         waits.terminate()
         assert waits.wait(60) == -signal.SIGTERM == waits.poll()

@@ -1,4 +1,4 @@
-"""The nursery itself: `python -m hopcast.service.nursery_process DESCRIPTOR`; see `nursery`.
+"""The fork server itself: `python -m hopcast.service.fork_server_process DESCRIPTOR`; see `fork_server`.
 
 It has one thread, ends with its server, whose end of the socket then closes, and takes its copies along.
 """
