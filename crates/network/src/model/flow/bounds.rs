@@ -30,7 +30,7 @@ pub(super) const FEW: u32 = 64;
 
 impl Streams {
     /// Lets the flow of `stream`, of which `work` is left, join the bundle of its tracked links: some of its links are
-    /// bounded or have slack.
+    /// bounded or crowded.
     pub fn join(&mut self, now: Time, stream: u32, work: Work) {
         self.track_one(stream, now);
         let regime = self.find_key(stream);
@@ -298,7 +298,7 @@ impl Streams {
         link.patience = (link.patience + 1).min(31);
         for entry in streams {
             self.split(entry.number, now);
-            let rate = self.rate(entry.number);
+            let rate = self.bundle_rate(self.all[entry.number as usize].bundle);
             let link = &mut self.links.all[at as usize];
             if rate == Rate::INFINITE {
                 link.fresh += 1;

@@ -8,7 +8,7 @@ use engine::{Bytes, Time};
 use super::Sharing;
 use super::link::Entry;
 use super::lone::LoneShare;
-use super::max_min::EXACT;
+use super::slack::EXACT;
 use super::streams::{NONE, Stream, Streams};
 use crate::model::rate::{Rate, Work};
 
@@ -30,11 +30,15 @@ impl Streams {
         self.flowing.push(stream);
         self.wakes[stream as usize].at = Time::NEVER;
         let (mut is_alone, mut meets_lone, mut is_by_itself) = (true, false, true);
+        let (mut meets_slack, mut meets_exact) = (false, false);
         for at in self.path(stream) {
             let link = &self.links.all[*at as usize];
             is_alone &= link.load == 0;
             meets_lone |= link.is_lone;
-            is_by_itself &= !link.is_bounded & (link.slack == EXACT);
+            // Marks change at ends of instants alone, so that the order within one does not matter.
+            is_by_itself &= !link.is_bounded & !(link.was_crowded & (link.slack != EXACT));
+            meets_slack |= link.slack != EXACT;
+            meets_exact |= link.slack == EXACT;
         }
         if is_alone {
             if self.may_be_lone(stream) {
@@ -46,6 +50,9 @@ impl Streams {
         }
         if meets_lone {
             self.place_lone_on(stream);
+        }
+        if meets_slack & meets_exact {
+            self.spreading.push(stream);
         }
         if is_by_itself {
             let bundle = self.open_own(stream, Work::of(size));
@@ -95,7 +102,7 @@ impl Streams {
     /// Counts the flow of `stream`, which is in its bundle, on its links.
     fn enter(&mut self, now: Time, stream: u32) {
         let Stream { bundle, regime, path: (path, length), .. } = self.all[stream as usize];
-        let (rate, most) = (self.rate(stream), self.bundles.bounds[bundle as usize].most);
+        let (rate, most) = (self.bundle_rate(bundle), self.bundles.bounds[bundle as usize].most);
         let bottleneck = self.bundles.all[bundle as usize].bottleneck;
         let mut first_out = None;
         for hop in 0..length {
@@ -222,7 +229,7 @@ impl Streams {
     /// Takes `stream` off its links and out of its bundle, and that off its links if it was the last.
     fn leave_shared(&mut self, now: Time, stream: u32) -> Option<u32> {
         let Stream { due, bundle, regime, .. } = self.all[stream as usize];
-        let (rate, most) = (self.rate(stream), self.bundles.bounds[bundle as usize].most);
+        let (rate, most) = (self.bundle_rate(bundle), self.bundles.bounds[bundle as usize].most);
         let bottleneck = self.bundles.all[bundle as usize].bottleneck;
         let is_last = self.bundles.counts[bundle as usize] == 1;
         if !is_last {

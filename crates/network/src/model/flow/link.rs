@@ -15,7 +15,7 @@ pub(super) struct Link {
     pub level: u64,
     /// max-min: no flow that others hold back is faster, if it holds some itself.
     pub top: u64,
-    /// By so much the flows may take less or more of it than it has, see `max_min.rs`; below zero where rates are exact.
+    /// By so much the flows may take less or more of it than it has, see `slack.rs`; below zero where rates are exact.
     pub slack: i64,
     /// Flows that it holds back.
     pub keeps: u32,
@@ -40,6 +40,8 @@ pub(super) struct Link {
     pub dirty: bool,
     /// Are the ends of its flows to be looked at?
     pub noted: bool,
+    /// Has it been crowded? See `slack.rs`.
+    pub was_crowded: bool,
 }
 
 const _: () = assert!(size_of::<Link>() == 64, "one cache line");

@@ -11,7 +11,7 @@ use super::bounds::{FEW, PATIENCE};
 use super::classes::{Classes, UNIFORM, UNLIMITED};
 use super::host_links::{HostLinks, changes};
 use super::link::{Entry, Link};
-use super::max_min::{EXACT, MANY, slack};
+use super::slack::{EXACT, MANY, crowd};
 use super::streams::NONE;
 use crate::interface::Report;
 use crate::memory::SharedMemory;
@@ -32,6 +32,8 @@ struct Clock {
     work: Work,
     /// Time at which it showed that.
     since: Time,
+    /// Rate at which it runs: that of the flows that the link holds back.
+    pace: Rate,
 }
 
 /// Traffic of a link of the fabric.
@@ -69,8 +71,12 @@ pub(super) struct Links {
     pub patience: u8,
     /// Links with fewer flows are tracked.
     pub few: u32,
-    /// Links with as many flows have slack.
+    /// Links with as many flows are crowded, see `slack.rs`.
     pub many: u32,
+    /// Links that may have become crowded in this instant.
+    pub crowded: Vec<u32>,
+    /// Links with slack that have become empty in this instant.
+    pub emptied: Vec<u32>,
     clocks: Vec<Clock>,
     carried: Vec<Carried>,
     /// Places by number, in pages that are there once one of their links has a place.
@@ -109,6 +115,8 @@ impl Links {
             patience: PATIENCE,
             few: FEW,
             many: MANY,
+            crowded: Vec::new(),
+            emptied: Vec::new(),
             clocks: Vec::new(),
             carried: Vec::new(),
             places: Vec::new(),
@@ -317,17 +325,27 @@ impl Links {
         fair_share(self.capacities[link as usize], weight)
     }
 
-    /// Work on the clock of `link`, which runs at the link's level.
+    /// Work on the clock of `link`.
     pub fn clock(&self, link: u32, now: Time) -> Work {
         let clock = &self.clocks[link as usize];
-        clock.work.more(Rate(self.all[link as usize].level).during(now.since(clock.since)))
+        clock.work.more(clock.pace.during(now.since(clock.since)))
     }
 
     /// From `now` on, `link` has another level.
     pub fn set_level(&mut self, link: u32, level: Rate, now: Time) {
-        let work = self.clock(link, now);
-        self.clocks[link as usize] = Clock { work, since: now };
+        self.set_pace(link, level, now);
         self.all[link as usize].level = level.0;
+    }
+
+    /// Rate of the flows that `link` holds back: its level, or with slack a little more or less (see `slack.rs`).
+    pub fn pace(&self, link: u32) -> Rate {
+        self.clocks[link as usize].pace
+    }
+
+    /// From `now` on, the flows that `link` holds back have rate `pace`, while other links reckon with its level.
+    pub fn set_pace(&mut self, link: u32, pace: Rate, now: Time) {
+        let work = self.clock(link, now);
+        self.clocks[link as usize] = Clock { work, since: now, pace };
     }
 
     /// The bundles that `link` holds back.
@@ -344,9 +362,9 @@ impl Links {
     /// then: those that are due by then end with it.
     pub fn first_end(&self, link: u32, now: Time) -> Option<(Time, Work)> {
         let first = self.held(link).iter().map(|entry| entry.due).min()?;
-        let (level, clock) = (Rate(self.all[link as usize].level), self.clock(link, now));
-        let time = first.less(clock).time(level);
-        Some((now + time, clock.more(level.during(time))))
+        let (pace, clock) = (self.pace(link), self.clock(link, now));
+        let time = first.less(clock).time(pace);
+        Some((now + time, clock.more(pace.during(time))))
     }
 
     /// A message of `bytes` on the wire has passed `link`.
@@ -375,18 +393,23 @@ impl Links {
     pub fn count_up(&mut self, link: u32) {
         let state = &mut self.all[link as usize];
         state.load += 1;
-        if state.load == self.many {
-            state.slack = slack(self.capacities[link as usize]);
+        if (state.slack == EXACT) & (state.load == crowd(state, self.many)) {
+            self.crowded.push(link);
         }
     }
 
     /// The opposite of [`Links::count_up`].
     pub fn count_down(&mut self, link: u32) {
-        let state = &mut self.all[link as usize];
-        if state.load == self.many {
-            state.slack = EXACT;
+        self.all[link as usize].load -= 1;
+        self.note_empty(link);
+    }
+
+    /// Notes that `link` may lose its slack, if it is empty.
+    pub fn note_empty(&mut self, link: u32) {
+        let state = &self.all[link as usize];
+        if (state.load == 0) & (state.slack != EXACT) {
+            self.emptied.push(link);
         }
-        state.load -= 1;
     }
 
     /// Reports all links of the fabric; `on_the_way` gives what flows that are not done have moved over one.

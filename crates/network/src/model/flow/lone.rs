@@ -58,6 +58,7 @@ impl Streams {
             let link = &mut self.links.all[at as usize];
             (link.load, link.is_lone, link.touched) = (0, false, 0);
             self.links.end(now, at);
+            self.links.note_empty(at);
         }
     }
 

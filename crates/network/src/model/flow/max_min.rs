@@ -21,16 +21,7 @@
 //! Levels round down, and depend on nothing but the rates of slower flows: so rates are a function of
 //! the set of flows, not of how it came about.
 //!
-//! Links with at least `MANY` flows have slack, since each flow that comes or goes would change the rates of all
-//! others by little, and each of them were to be computed anew. Such a link is left as it is while
-//!
-//! ```text
-//! |sum over its flows of rate - capacity| ≤ 2⁻⁷ capacity,      rate of a flow on it ≤ (1 + 2⁻⁷) level
-//! ```
-//!
-//! and new flows that it holds back get its level. Of what a link carries, 1/128 may be too much or too little at any
-//! time, and what comes and what goes makes up for each other. Rates depend on the order of instants then, still not on
-//! that of simultaneous messages. Links with fewer flows have exact rates, and `exact` has them everywhere.
+//! Links that a crowd has reached have slack instead, see `slack.rs`: `exact` leaves it out.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,6 +30,7 @@ use engine::Time;
 
 use super::classes::Classes;
 use super::link::{Entry, Link};
+use super::slack::{EXACT, highest};
 use super::streams::Streams;
 use crate::model::rate::{Rate, Weight, fair_share};
 
@@ -54,6 +46,8 @@ pub(super) struct MaxMin {
     found: Vec<Turn>,
     /// Number of them.
     count: usize,
+    /// Links with slack whose flows or levels have changed.
+    loose: Vec<u32>,
     /// Rates and counts of bundles on a link that others hold back, and that may be faster than its level.
     even: Vec<(Rate, u32)>,
     /// The same where flows have weights.
@@ -79,8 +73,11 @@ impl MaxMin {
             }
             streams.keep_bounds(now);
             if streams.changed.is_empty() {
-                return;
+                break;
             }
+        }
+        while let Some(at) = self.loose.pop() {
+            streams.fill(at, now);
         }
     }
 
@@ -90,6 +87,9 @@ impl MaxMin {
         let mut changed = std::mem::take(&mut streams.changed);
         for at in changed.drain(..) {
             let link = &streams.links.all[at as usize];
+            if link.slack != EXACT {
+                self.loose.push(at);
+            }
             self.queue.push(Reverse((least_level(link, streams.links.capacities[at as usize]), link.id, at)));
         }
         streams.changed = changed;
@@ -216,24 +216,47 @@ impl MaxMin {
             streams.links.entries[at as usize] = entries;
         }
         if top > most.0 || fresh > 0 {
-            let class = streams.links.all[at as usize].class;
-            for position in held..streams.links.entries[at as usize].len() as u32 {
-                let entry = streams.links.entries[at as usize][position as usize];
-                let rate = streams.bundles.rates[entry.number as usize];
-                // What takes nothing of the link is not in its way.
-                let takes_part = EQUAL || streams.classes.weight(class, entry.regime) != Weight(0);
-                if rate > most && takes_part {
-                    streams.hold_back(at, position, now);
-                    let before = if rate == Rate::INFINITE { Rate(0) } else { rate };
-                    self.change::<EQUAL>(&entry, before, level, streams);
-                }
-            }
+            self.hold_others::<EQUAL>(at, (level, most), now, streams);
         }
         let link = &mut streams.links.all[at as usize];
         link.top = top.min(most.0);
         link.dirty = false;
+        if link.slack != EXACT {
+            self.loose.push(at);
+        }
         self.queue.extend(self.found[..self.count].iter().copied().map(Reverse));
         self.count = 0;
+    }
+
+    /// Link `at` holds back at `level` those of its flows that others hold back and that are faster than `most`, and
+    /// those without rates. The newest come first, and are often all that there are.
+    fn hold_others<const EQUAL: bool>(
+        &mut self,
+        at: u32,
+        (level, most): (Rate, Rate),
+        now: Time,
+        streams: &mut Streams,
+    ) {
+        let Link { class, top, .. } = streams.links.all[at as usize];
+        let mut position = streams.links.entries[at as usize].len() as u32;
+        loop {
+            let Link { held, fresh, .. } = streams.links.all[at as usize];
+            if position <= held || (fresh == 0 && top <= most.0) {
+                return;
+            }
+            position -= 1;
+            let entry = streams.links.entries[at as usize][position as usize];
+            let rate = streams.bundles.rates[entry.number as usize];
+            // What takes nothing of the link is not in its way.
+            let takes_part = EQUAL || streams.classes.weight(class, entry.regime) != Weight(0);
+            if rate > most && takes_part {
+                streams.hold_back(at, position, now);
+                let before = if rate == Rate::INFINITE { Rate(0) } else { rate };
+                self.change::<EQUAL>(&entry, before, level, streams);
+                // The one that is here instead is yet to be looked at.
+                position += 1;
+            }
+        }
     }
 
     /// The rate of a bundle changes on all its links. No branch waits for what is read of them: they are
@@ -299,25 +322,6 @@ fn may_stay(link: &Link) -> bool {
     let new = i128::from(link.level) * i128::from(link.fresh);
     let (left, slack) = (i128::from(link.spare) - new, i128::from(link.slack));
     (link.keeps != 0) & (-slack..=slack).contains(&left) & (link.top <= highest(link.level))
-}
-
-/// Slack of links on which rates are exact.
-pub(super) const EXACT: i64 = -1;
-
-/// Links with as many flows have slack.
-pub(super) const MANY: u32 = 64;
-
-/// Binary logarithm of a capacity as a multiple of its slack.
-const SLACK: u32 = 7;
-
-/// Slack of a link with many flows.
-pub(super) fn slack(capacity: u64) -> i64 {
-    (capacity >> SLACK) as i64
-}
-
-/// The highest rate of flows on a link with slack and of that level.
-fn highest(level: u64) -> u64 {
-    level + (level >> SLACK)
 }
 
 fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weight {

@@ -30,8 +30,8 @@
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in them. What
-//! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused. A link that 64 or more flows share
-//! carries up to 1/128 more or less than it can, unless the model is told to be `exact`: see `max_min.rs`.
+//! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused. A link that 64 or more flows share, and
+//! those coupled with it, carry up to 1/32 more or less than they can, unless the model is `exact`: see `slack.rs`.
 //!
 //! Assumes fluid traffic: no packets, no queues in the fabric, no head-of-line blocking between connections. It
 //! holds where messages are long against packets.
@@ -55,6 +55,7 @@ mod links;
 mod lone;
 mod max_min;
 mod queues;
+mod slack;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -140,8 +141,8 @@ impl Flow {
             name: "exact",
             kind: Kind::Flag,
             default: Some("false"),
-            summary: "max-min: computes rates anew at each change also where 64 or more flows share a link, which \
-                      else carries up to 1/128 more or less than it can; takes up to a hundred times as long there",
+            summary: "max-min: no slack where 64 or more flows share a link: else it, and links that flows couple with it, \
+                      carry up to 1/32 more or less than they can; takes up to a hundred times as long there",
         },
     ];
 
@@ -462,6 +463,7 @@ impl Network for Flow {
     }
 
     fn end_instant(&mut self, now: Time, queue: &mut Queue) {
+        self.streams.spread_slack();
         if self.streams.changed.is_empty() && self.streams.noted.is_empty() {
             return;
         }

@@ -11,7 +11,7 @@ use super::classes::{Classes, UNLIMITED};
 use super::link::Entry;
 use super::links::Links;
 use super::lone::LoneShare;
-use super::max_min::{EXACT, slack};
+use super::slack::{EXACT, slack};
 use crate::model::rate::{Rate, Weight, Work};
 use crate::topology::HostId;
 
@@ -81,6 +81,10 @@ pub(super) struct Streams {
     pub overfull: Vec<u32>,
     /// Tracked links that have long held nobody back.
     pub idle: Vec<u32>,
+    /// Streams whose flows have begun in this instant on links with slack and on others.
+    pub spreading: Vec<u32>,
+    /// Links that have got slack and have yet to spread it; working memory.
+    pub reached: Vec<u32>,
     /// Links of a bundle and its regime; working memory.
     pub key: Vec<u32>,
     pub sharing: Sharing,
@@ -105,6 +109,8 @@ impl Streams {
             outgrown: Vec::new(),
             overfull: Vec::new(),
             idle: Vec::new(),
+            spreading: Vec::new(),
+            reached: Vec::new(),
             key: Vec::new(),
             sharing,
         }
@@ -207,10 +213,16 @@ impl Streams {
     /// The rate of the flow of `stream`: infinite until it is computed first.
     pub fn rate(&self, stream: u32) -> Rate {
         let Stream { bundle, share, .. } = self.all[stream as usize];
-        if bundle == NONE { share.rate } else { self.bundle_rate(bundle) }
+        if bundle == NONE {
+            return share.rate;
+        }
+        match self.bundles.all[bundle as usize].bottleneck {
+            NONE => Rate::INFINITE,
+            bottleneck => self.links.pace(bottleneck),
+        }
     }
 
-    /// The rate of each flow of a bundle: infinite until it is computed first.
+    /// The rate that links reckon with for each flow of a bundle: infinite until it is computed first.
     pub fn bundle_rate(&self, bundle: u32) -> Rate {
         let bottleneck = self.bundles.all[bundle as usize].bottleneck;
         self.links.all.get(bottleneck as usize).map_or(Rate::INFINITE, |link| Rate(link.level))

@@ -1,5 +1,7 @@
 //! Every flow has a bottleneck at all times, on networks too large for the oracle in `tests/`.
 
+mod slack;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -212,81 +214,4 @@ fn messages_in_a_queue_change_no_rates() {
     }
     assert!(events <= 2 * COUNT + 2, "{events} events");
     assert!(computed <= 1, "{computed} computations of shares");
-}
-
-/// All hosts send `size` to all others, one message each `gap`, where links have slack from `many` flows on. Gives the
-/// times of arrivals by message, and the most that a link carried as a share of its capacity.
-fn all_to_all(fabric: Arc<Fabric>, many: u32, size: Bytes, gap: Duration) -> (BTreeMap<u64, Time>, f64) {
-    let count = fabric.topology.hosts();
-    let regime = |nic_rate| Regime { nic_rate: Bandwidth(nic_rate), ..Regime::FREE };
-    let regimes = vec![regime(6_000_000_000)];
-    let parameters = HostParameters { regimes, ..HostParameters::clone(&hosts([1; 2])) };
-    let mut flow = Flow::new(fabric, Arc::new(parameters), Sharing::MaxMin);
-    flow.streams.links.many = many;
-    let (mut queue, mut arrivals, mut seen, mut most) = (Queue::new(), Vec::new(), BTreeMap::new(), 0.0);
-    for (from, by) in (0..count).flat_map(|from| (1..count).map(move |by| (from, by))) {
-        let number = u64::from(from * count + (from + by) % count);
-        let at = Time(gap.0 * u64::from(by) + 17 * u64::from(from));
-        queue.push(at, Owner::new(Lane::Rank, from), Token::new(Lane::Rank, number));
-    }
-    while let Some(event) = queue.pop() {
-        if event.token.lane() == Lane::Network {
-            flow.wake(event.time, event.token, &mut queue, &mut arrivals);
-        } else {
-            let number = event.token.payload() as u32;
-            let end = |host| Endpoint { host: HostId(host), process: 0 };
-            let (from, to) = (end(number / count), end(number % count));
-            let (key, cargo) = (Key::of_message(number, 0), [number.into(); crate::CARGO_WORDS]);
-            let message = Message { from, to, nics: None, regime: 0, notify_sent: false, size, key, cargo };
-            flow.inject(event.time, &message, &mut queue);
-        }
-        seen.extend(arrivals.drain(..).map(|arrival| (arrival.message.cargo[0], event.time)));
-        if queue.instant_is_over() {
-            flow.end_instant(event.time, &mut queue);
-            most = carried_most(&flow).max(most);
-        }
-    }
-    (seen, most)
-}
-
-/// The largest use of a link as a share of its capacity. Checks that a link which holds flows back has no more left than
-/// its slack, and that none of its flows is faster than it allows.
-fn carried_most(flow: &Flow) -> f64 {
-    let (links, slack) = (&flow.streams.links, 1.0 / 128.0);
-    let shares = links.all.iter().enumerate().filter(|(_, link)| link.load > 0).map(|(at, link)| {
-        let rates: Vec<u64> = flow.streams.on(at as u32).map(|stream| flow.streams.rate(stream).0).collect();
-        let share = rates.iter().sum::<u64>() as f64 / links.capacities[at] as f64;
-        if link.keeps > 0 {
-            let top = rates.iter().copied().max().unwrap_or(0) as f64;
-            assert!(share > 1.0 - slack - 1e-6, "link {at} holds flows back at {share}");
-            assert!(top <= link.level as f64 * (1.0 + slack) + 1.0, "a flow of link {at} is too fast");
-        }
-        share
-    });
-    shares.fold(0.0, f64::max)
-}
-
-/// With slack, links carry no more than it allows, and messages come when they would without: all in all, and each about.
-#[test]
-fn slack_moves_arrivals_by_little() {
-    for (kind, sizes) in [("torus", [4, 3, 4]), ("fat-tree", [6, 4, 2])] {
-        let name = if kind == "torus" { "sizes" } else { "m" };
-        let ups: &[(&str, &[i64])] = if kind == "torus" { &[] } else { &[("w", &[1, 2, 2])] };
-        let arguments: Vec<_> = [(name, &sizes[..])].into_iter().chain(ups.iter().copied()).collect();
-        let sweep = |many| all_to_all(fabric(kind, &arguments), many, Bytes(30_000), Duration::from_ns(200));
-        let ((exact, full), (loose, most)) = (sweep(u32::MAX), sweep(16));
-        assert!(full <= 1.0 + 1e-9, "{full} of a link's capacity");
-        assert!(full < most && most <= 1.0 + 1.0 / 128.0, "{most} of a link's capacity");
-        assert_eq!(exact.len(), loose.len());
-        let mean = |times: &BTreeMap<u64, Time>| {
-            times.values().map(|time| time.0 as f64).sum::<f64>() / times.len() as f64
-        };
-        let (ends, means) =
-            ([&exact, &loose].map(|times| *times.values().max().unwrap()), [mean(&exact), mean(&loose)]);
-        assert!((ends[1].0 as f64 / ends[0].0 as f64 - 1.0).abs() < 1.0 / 128.0, "{ends:?}");
-        assert!((means[1] / means[0] - 1.0).abs() < 1.0 / 128.0, "{means:?}");
-        let by = |number| (loose[number].0 as f64 / exact[number].0 as f64 - 1.0).abs();
-        let furthest = exact.keys().map(by).fold(0.0, f64::max);
-        assert!(furthest < 0.05, "{furthest}");
-    }
 }

@@ -1,0 +1,128 @@
+//! Slack: on links that a crowd has reached, rates follow changes in steps.
+//!
+//! A link is crowded while 64 or more flows share it; one that has been is crowded again from 16 on. At the end of an
+//! instant, crowded links get slack, and with them all links that share a flow with a link that has some; a link keeps
+//! it until it is empty. All others have exact rates: what no crowd reaches is as it would be without slack, to the bit.
+//!
+//! Exact rates of coupled crowds cost most: each flow that comes to a link or leaves it changes the n others a little, and
+//! each of them the n flows on another link. A link with slack is left as it is while
+//!
+//! ```text
+//! |sum over its flows of rate - capacity| ≤ 2⁻⁶ capacity,      rate of a flow on it ≤ (1 + 2⁻⁶) level
+//! ```
+//!
+//! where a rate is the level of the bottleneck, and new flows that it holds back get its level. The flows that it holds
+//! back then share what it has left, or lacks:
+//!
+//! ```text
+//! pace = level + (capacity - sum of rates) / flows that it holds back,      |pace - level| ≤ 2⁻⁶ level
+//! ```
+//!
+//! They flow at this pace, while other links reckon with the level: so it costs a step for the link, not for each flow.
+//! Where flows take less than their rate of a link (see `classes.rs`), they share less than all of it.
+//!
+//! A link carries less than (1 + 2⁻⁶)² of its capacity, and one that holds flows back more than (1 - 2⁻⁶)²: 1/32 more or
+//! less at any time. Errors of rates do not add up to such a bound of times, since what is early here is late there.
+//! Beside exact rates, makespans of all-to-alls, incasts and shuffled messages of 96 hosts on dragonfly, torus and fat tree
+//! are 0.3 % short to 0.1 % long, mean latencies 0.3 % short to 0.2 % long, and 99 of 100 latencies within 5 %; that of a
+//! short message may double. Rates depend on the order of
+//! instants, and may on that in which simultaneous messages are handed over, which is the same in each run.
+
+use engine::Time;
+
+use super::link::Link;
+use super::streams::{NONE, Streams};
+use crate::model::rate::Rate;
+
+/// Slack of links on which rates are exact.
+pub(super) const EXACT: i64 = -1;
+
+/// Links with as many flows are crowded.
+pub(super) const MANY: u32 = 64;
+
+/// Flows of a crowded link for each of one that is crowded again.
+const AGAIN: u32 = 4;
+
+/// Binary logarithm of a capacity as a multiple of its slack.
+const SLACK: u32 = 6;
+
+/// Binary logarithm of a level as a multiple of the least change of a pace: each makes the first end be looked for.
+const STEP: u32 = 8;
+
+/// Slack of a link that has some.
+pub(super) fn slack(capacity: u64) -> i64 {
+    (capacity >> SLACK) as i64
+}
+
+/// The highest rate of flows on a link with slack and of that level.
+pub(super) fn highest(level: u64) -> u64 {
+    level + (level >> SLACK)
+}
+
+/// Number of flows from which on `link` is crowded, if others are with `many`.
+pub(super) fn crowd(link: &Link, many: u32) -> u32 {
+    if link.was_crowded { (many / AGAIN).max(2) } else { many }
+}
+
+impl Streams {
+    /// Gives slack to crowded links and to those that flows couple with them, and takes it from those that are empty.
+    pub fn spread_slack(&mut self) {
+        let mut reached = std::mem::take(&mut self.reached);
+        while let Some(at) = self.links.crowded.pop() {
+            let link = &mut self.links.all[at as usize];
+            if link.load >= crowd(link, self.links.many) {
+                link.was_crowded = true;
+                self.give_slack(at, &mut reached);
+            }
+        }
+        while let Some(stream) = self.spreading.pop() {
+            let has_slack = |at: &u32| self.links.all[*at as usize].slack != EXACT;
+            if self.all[stream as usize].flow != NONE && self.path(stream).iter().any(has_slack) {
+                self.give_slack_along(stream, &mut reached);
+            }
+        }
+        while let Some(at) = reached.pop() {
+            let streams: Vec<u32> = self.on(at).collect();
+            streams.into_iter().for_each(|stream| self.give_slack_along(stream, &mut reached));
+        }
+        self.reached = reached;
+        while let Some(at) = self.links.emptied.pop() {
+            let link = &mut self.links.all[at as usize];
+            if link.load == 0 {
+                link.slack = EXACT;
+            }
+        }
+    }
+
+    /// Gives slack to the links of `stream`.
+    fn give_slack_along(&mut self, stream: u32, reached: &mut Vec<u32>) {
+        for hop in self.hop_range(stream) {
+            self.give_slack(self.hops[hop], reached);
+        }
+    }
+
+    /// Gives slack to link `at`. If it had none, adds it to those that are `reached`.
+    fn give_slack(&mut self, at: u32, reached: &mut Vec<u32>) {
+        let link = &mut self.links.all[at as usize];
+        if link.slack == EXACT {
+            link.slack = slack(self.links.capacities[at as usize]);
+            reached.push(at);
+        }
+    }
+
+    /// Lets the flows that link `at` holds back share what it has left, or lacks, as far as its slack goes.
+    pub fn fill(&mut self, at: u32, now: Time) {
+        let Link { spare, level, slack, keeps, .. } = self.links.all[at as usize];
+        // A link that has more left gives its flows all that they can take.
+        if slack == EXACT || keeps == 0 || spare > slack {
+            return;
+        }
+        let most = (level >> SLACK) as i64;
+        let more = (spare / i64::from(keeps)).clamp(-most, most);
+        let pace = level.saturating_add_signed(more).min(level.max(self.links.capacities[at as usize]));
+        if pace.abs_diff(self.links.pace(at).0) > level >> STEP {
+            self.links.set_pace(at, Rate(pace), now);
+            self.note(at);
+        }
+    }
+}
