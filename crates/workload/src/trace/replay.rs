@@ -247,11 +247,12 @@ impl Replay {
                 _ => Calls::InOrder(open.calls()?),
             };
         }
-        let op = match &mut state.calls {
+        let mut op = match &mut state.calls {
             Calls::WithoutDependencies(calls) => calls.next(done)?,
             _ => {
-                let found = state.contradiction(done);
-                self.warnings.extend(found.map(|warning| (rank, warning)));
+                if let Some(warning) = state.contradiction(done) {
+                    self.warnings.push((rank, warning));
+                }
                 state.next(rank, self.options.mode, self.gaps, done)?
             }
         };
@@ -270,11 +271,12 @@ impl Replay {
             monotonic_clock::said_once(&mut self.warnings, |(_, text)| text);
             self.warnings.truncate(WARNINGS);
         }
-        Ok(match op {
-            Op::Compute(work) => Op::Compute(work.scaled(self.options.scale)),
-            Op::Finalize(_) => Op::Finalize(self.shutdown),
-            op => op,
-        })
+        match &mut op {
+            Op::Compute(work) if self.options.scale != 1.0 => *work = work.scaled(self.options.scale),
+            Op::Finalize(own) => *own = self.shutdown,
+            _ => {}
+        }
+        Ok(op)
     }
 }
 
@@ -378,11 +380,10 @@ impl RankReplay {
                 Some(step) => break step,
             }
         };
-        let (known, set_back) = (calls.before(), calls.set_back());
         self.makes_comm = matches!(op, Op::NewComm(..));
         self.number += u64::from(!matches!(op, Op::Compute(_)));
         let (call, cause) = self.time.call(recorded);
-        if let (Some(cause), None) = (cause.or(set_back), &self.backwards) {
+        if let (Some(cause), None) = (cause.or_else(|| calls.set_back()), &self.backwards) {
             self.backwards = Some(monotonic_clock::warning(&recorded, rank.0, &cause));
         }
         let before = self.call.replace(call);
@@ -401,11 +402,11 @@ impl RankReplay {
             // neither computing nor a property of the simulated machine.
             (Mode::Dependencies, None) => [sleep(self.on_own_clock(call.begin), done.now), None],
             (Mode::Dependencies, Some(before)) => {
-                [None, gaps.work(call.begin.since(before.end), &known).map(Op::Compute)]
+                [None, gaps.work(call.begin.since(before.end), &calls.before()).map(Op::Compute)]
             }
             (_, None) => [sleep(call.begin, done.now), None],
             (_, Some(before)) => {
-                let gap = call.begin.since(before.end);
+                let (gap, known) = (call.begin.since(before.end), calls.before());
                 let computed = gap.saturating_sub(known.waited);
                 let shifted = if mode == Mode::ShiftedTimestamps { done.now + gap } else { done.now };
                 let start = call.begin.max(shifted);
@@ -415,8 +416,14 @@ impl RankReplay {
                 [sleep(Time(start.0 - computed.0), done.now), compute]
             }
         };
-        self.held.extend([Some(op), compute, wait].into_iter().flatten());
-        Ok(self.held.pop().expect("a call has an operation"))
+        let (first, second) = match (wait, compute) {
+            (None, None) => return Ok(op),
+            (Some(first), second) => (first, second),
+            (None, Some(first)) => (first, None),
+        };
+        self.held.push(op);
+        self.held.extend(second);
+        Ok(first)
     }
 }
 

@@ -64,7 +64,7 @@ impl Times {
         match self {
             Times::Exact(_, columns) => columns.iter().any(|column| !column.is_empty()),
             Times::Tallied(spreads) => {
-                spreads.iter().any(|spread| spread.between.iter().any(|tally| !tally.0.is_empty()))
+                spreads.iter().any(|spread| spread.between.iter().any(|tally| !tally.bins().is_empty()))
             }
         }
     }
@@ -271,8 +271,8 @@ fn put_columns(bytes: &mut Vec<u8>, kinds: &[usize], column: impl Fn(&mut Vec<u8
 }
 
 fn put_tally(bytes: &mut Vec<u8>, tally: &Tally) {
-    put(bytes, tally.0.len() as u64);
-    for bin in &tally.0 {
+    put(bytes, tally.bins().len() as u64);
+    for bin in tally.bins() {
         put(bytes, bin.bin.into());
         put(bytes, bin.count);
         put(bytes, bin.sum);
@@ -325,13 +325,16 @@ fn get_items(bytes: &mut &[u8], shapes: usize, bodies: usize) -> Result<Vec<Item
 }
 
 fn get_tally(bytes: &mut &[u8]) -> Result<Tally, String> {
-    let bins = (0..at_most(get(bytes, "bins")?, MOST_BINS, "bins")?).map(|_| {
+    let count = at_most(get(bytes, "bins")?, MOST_BINS, "bins")?;
+    // Recordings have many tallies, which stay in memory: none has room for more than its bins.
+    let mut bins = Vec::with_capacity(count);
+    for _ in 0..count {
         let bin = u8::try_from(get(bytes, "a bin")?).map_err(|_| "has a bin above 255".to_string())?;
         let (count, sum) = (get(bytes, "a count")?, get(bytes, "a sum")?);
         if count > MOST_CALLS {
             return Err(format!("counts {count} times in a bin, more than {MOST_CALLS}"));
         }
-        Ok(Bin { bin, count, sum })
-    });
-    Ok(Tally(bins.collect::<Result<_, _>>()?))
+        bins.push(Bin { bin, count, sum });
+    }
+    Ok(Tally::of_bins(bins))
 }

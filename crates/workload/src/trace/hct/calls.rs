@@ -67,22 +67,26 @@ impl Current {
         while self.ahead.len() < AHEAD
             && let Some((shape, place)) = self.walk.next(&self.sequence)
         {
-            let (span, between) = match &mut self.times {
-                Times::Exact(spans, _) if !self.known => (spans[self.at], Gap::default()),
-                Times::Exact(spans, columns) => (spans[self.at], gaps::read(columns, self.at)),
+            let span = match &mut self.times {
+                Times::Exact(spans, columns) => {
+                    if self.known {
+                        self.ahead_between.push(gaps::read(columns, self.at));
+                    }
+                    spans[self.at]
+                }
                 Times::Tallied(spreads) => {
                     let mut number = Digest::default();
                     for word in [rank.into(), place as u64, self.at as u64] {
                         number.fold(word);
+                    }
+                    if self.known {
+                        self.ahead_between.push(spreads[place].draw_between(number.value()));
                     }
                     spreads[place].draw(number.value())
                 }
             };
             self.at += 1;
             self.ahead.push((shape, span));
-            if self.known {
-                self.ahead_between.push(between);
-            }
         }
         self.ahead.reverse();
         self.ahead_between.reverse();

@@ -30,7 +30,11 @@ pub struct Bin {
 
 /// Histogram of times.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Tally(pub Vec<Bin>);
+pub struct Tally {
+    bins: Vec<Bin>,
+    /// Number of times in all bins.
+    left: u64,
+}
 
 /// Quarter of an octave that a time falls into.
 fn bin(ns: u64) -> u8 {
@@ -42,29 +46,35 @@ fn bin(ns: u64) -> u8 {
 impl Tally {
     /// Tally of one time.
     pub fn of(ns: u64) -> Tally {
-        Tally(vec![Bin { bin: bin(ns), count: 1, sum: ns }])
+        Tally::of_bins(vec![Bin { bin: bin(ns), count: 1, sum: ns }])
+    }
+
+    /// Tally of these bins.
+    pub fn of_bins(bins: Vec<Bin>) -> Tally {
+        Tally { left: bins.iter().map(|bin| bin.count).sum(), bins }
+    }
+
+    /// Bins, ascending.
+    pub fn bins(&self) -> &[Bin] {
+        &self.bins
     }
 
     fn add(&mut self, later: &Tally) {
-        for one in &later.0 {
-            match self.0.binary_search_by_key(&one.bin, |bin| bin.bin) {
+        self.left += later.left;
+        for one in &later.bins {
+            match self.bins.binary_search_by_key(&one.bin, |bin| bin.bin) {
                 Ok(at) => {
-                    self.0[at].count += one.count;
-                    self.0[at].sum = self.0[at].sum.saturating_add(one.sum);
+                    self.bins[at].count += one.count;
+                    self.bins[at].sum = self.bins[at].sum.saturating_add(one.sum);
                 }
-                Err(at) => self.0.insert(at, *one),
+                Err(at) => self.bins.insert(at, *one),
             }
         }
     }
 
     /// Takes one of the times that are left out of the tally; `number` is random.
     fn draw(&mut self, number: u64) -> u64 {
-        self.draw_of(number, self.left())
-    }
-
-    /// Number of times that are left.
-    fn left(&self) -> u64 {
-        self.0.iter().map(|bin| bin.count).sum()
+        self.draw_of(number, self.left)
     }
 
     /// Takes one of `left` times out of the tally; those that are in no bin are 0.
@@ -74,11 +84,12 @@ impl Tally {
         }
         // Multiply-shift: about uniform in 0..left.
         let mut at = ((u128::from(number) * u128::from(left)) >> 64) as u64;
-        for bin in &mut self.0 {
+        for bin in &mut self.bins {
             if at < bin.count {
                 let ns = bin.sum / bin.count;
                 bin.count -= 1;
                 bin.sum -= ns;
+                self.left -= 1;
                 return ns;
             }
             at -= bin.count;
@@ -110,20 +121,21 @@ impl Spread {
 
     /// True if a number of this kind is not 0.
     pub fn has(&self, kind: usize) -> bool {
-        self.between.get(kind).is_some_and(|tally| !tally.0.is_empty())
+        self.between.get(kind).is_some_and(|tally| !tally.bins.is_empty())
     }
 
     /// The times of one call, drawn by `number`.
-    pub fn draw(&mut self, number: u64) -> (Span, Gap) {
-        let left = self.gap.left();
-        let kinds = &mut self.between;
-        let between = Gap::of(kinds.len(), |kind| match kinds.get_mut(kind) {
-            Some(tally) if !tally.0.is_empty() => tally.draw_of(number.rotate_left(16), left),
+    pub fn draw(&mut self, number: u64) -> Span {
+        Span { gap_ns: self.gap.draw(number), length_ns: self.length.draw(number.rotate_left(32)) }
+    }
+
+    /// The gap before the call that [`Spread::draw`] draws next, by the same `number`.
+    pub fn draw_between(&mut self, number: u64) -> Gap {
+        let (left, kinds) = (self.gap.left, &mut self.between);
+        Gap::of(kinds.len(), |kind| match kinds.get_mut(kind) {
+            Some(tally) if !tally.bins.is_empty() => tally.draw_of(number.rotate_left(16), left),
             _ => 0,
-        });
-        let span =
-            Span { gap_ns: self.gap.draw(number), length_ns: self.length.draw(number.rotate_left(32)) };
-        (span, between)
+        })
     }
 }
 
