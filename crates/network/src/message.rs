@@ -158,7 +158,11 @@ impl Delays {
         let (mut shares, mut passed, mut given) = (*self, 0u128, 0u64);
         for (_, part) in &mut shares.0 {
             passed += u128::from(part.0);
-            let until = (u128::from(time.0) * passed).checked_div(sum).map_or(time.0, |until| until as u64);
+            let until = match passed {
+                _ if passed == sum => time.0,
+                0 => 0,
+                _ => (u128::from(time.0) * passed / sum) as u64,
+            };
             part.0 = until - given;
             given = until;
         }

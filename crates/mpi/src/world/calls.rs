@@ -100,19 +100,33 @@ impl World {
         Ok(self.progress_of(rank, Target::Call, context.now))
     }
 
-    /// Begins one operation.
+    /// Begins one operation. Those that most programs consist of are handled here, the others apart: what these need would
+    /// burden every operation otherwise.
     #[inline(always)]
     fn issue(&mut self, rank: Rank, op: &Op, context: &mut Context) -> Outcome<CallProgress> {
-        let now = context.now;
         match op {
             Op::Compute(work) => Ok(self.compute(rank, *work, context)),
+            Op::Send(send, start) => self.issue_send(rank, send, *start, context),
+            Op::Receive(receive, start) => self.issue_receive(rank, receive, *start, context),
+            Op::Wait(requests, until) => self.wait(rank, requests, *until, context),
+            Op::WaitOne(request) => self.wait(rank, std::slice::from_ref(request), Until::All, context),
+            _ => self.issue_other(rank, op, context),
+        }
+    }
+
+    /// Begins an operation that [`World::issue`] does not handle itself.
+    #[inline(never)]
+    fn issue_other(&mut self, rank: Rank, op: &Op, context: &mut Context) -> Outcome<CallProgress> {
+        let now = context.now;
+        match op {
+            Op::Compute(_) | Op::Send(..) | Op::Receive(..) | Op::Wait(..) | Op::WaitOne(_) => {
+                unreachable!("it has begun already")
+            }
             Op::SleepUntil(time) => Ok(CallProgress::Return(now.max(*time))),
             Op::Linger(polls, function) => {
                 Ok(CallProgress::Linger(now + self.poll_time(function) * u64::from(*polls)))
             }
             Op::Call(_, time) => Ok(CallProgress::Return(self.processes[rank].engage(now, *time))),
-            Op::Send(send, start) => self.issue_send(rank, send, *start, context),
-            Op::Receive(receive, start) => self.issue_receive(rank, receive, *start, context),
             Op::SendReceive(send, receive) => {
                 self.processes[rank].call.outstanding = 2;
                 self.receive(rank, receive, Target::Call, context)?;
@@ -135,8 +149,6 @@ impl World {
             Op::Finalize(own) => self.finalize(rank, *own, context),
             Op::Probe(_) | Op::ProbeNow(_) | Op::ProbeMatched(..) => self.probe(rank, op, context),
             Op::ReceiveMatched(number, start) => self.receive_matched(rank, *number, *start, context),
-            Op::Wait(requests, until) => self.wait(rank, requests, *until, context),
-            Op::WaitOne(request) => self.wait(rank, std::slice::from_ref(request), Until::All, context),
             Op::Test(requests, until) => self.test(rank, op, requests, *until, context),
             Op::Start(requests) => self.start_requests(rank, requests, &[], context),
             Op::StartAs(requests, whose) => self.start_requests(rank, requests, whose, context),
@@ -316,7 +328,7 @@ impl World {
             process.close_call(op, now);
         }
         let call = &process.call;
-        let (begin, causes) = (call.begin, call.causes);
+        let begin = call.begin;
         let completion = &mut self.completion;
         completion.now = now;
         completion.status = call.status;
@@ -339,6 +351,7 @@ impl World {
             _ => {
                 let bytes = Bytes(text::sent_by(op) + received(op, &self.completion));
                 let name = context.source.function(rank).unwrap_or_else(|| text::name(op));
+                let causes = self.processes[rank].call.causes;
                 let record = Record::Call { rank, name, begin, end: now, causes, bytes };
                 context.observer.record(now, &record);
             }

@@ -93,6 +93,10 @@ impl Process {
     /// The call returns: attributes the rest of its time.
     #[inline]
     pub fn close_call(&mut self, op: &Op, now: Time) {
+        if now == self.call.begin && now == self.call.counted {
+            // It took no time, so there is nothing to attribute.
+            return;
+        }
         if now > self.call.counted {
             let cause = of_call(op, self.call.flag);
             let time = self.call.charge(now, cause);

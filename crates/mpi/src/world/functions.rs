@@ -38,6 +38,13 @@ impl World {
         if every == Duration::ZERO && self.functions.times.is_empty() {
             return now;
         }
+        self.enter_with_cost(rank, op, now, source)
+    }
+
+    /// Like [`World::enter`], where calls have times of their own.
+    #[inline(never)]
+    fn enter_with_cost(&mut self, rank: Rank, op: &Op, now: Time, source: &dyn Source) -> Time {
+        let every = self.setup.protocol.call_overhead;
         let is_call = match op {
             Op::Compute(_) | Op::SleepUntil(_) | Op::Linger(..) | Op::Finish => false,
             Op::Call(_, time) => *time == Duration::ZERO,

@@ -85,12 +85,25 @@ impl World {
     /// Begins to compute.
     #[inline]
     pub(super) fn compute(&mut self, rank: Rank, work: Work, context: &mut Context) -> CallProgress {
-        let (sockets, place) = (self.setup.sockets, self.setup.placement[rank.0 as usize]);
         let bytes = work.memory_bytes();
-        let own = self.setup.compute.time(Slot { rank: rank.0, host: place.host.0 }, work);
+        let host = self.setup.placement[rank.0 as usize].host;
+        let own = self.setup.compute.time(Slot { rank: rank.0, host: host.0 }, work);
         if bytes == Bytes(0) {
             return CallProgress::Return(context.now + own);
         }
+        self.compute_in_memory(rank, own, bytes, context)
+    }
+
+    /// Begins to compute for `own` alone, while `bytes` go through memory.
+    #[inline(never)]
+    fn compute_in_memory(
+        &mut self,
+        rank: Rank,
+        own: Duration,
+        bytes: Bytes,
+        context: &mut Context,
+    ) -> CallProgress {
+        let (sockets, place) = (self.setup.sockets, self.setup.placement[rank.0 as usize]);
         self.memory.named = true;
         let alone = own.max(sockets.memory_bandwidth.transfer(bytes));
         if !sockets.share() || alone == Duration::ZERO {

@@ -213,8 +213,8 @@ pub struct World {
     files: Files,
     event: PresentEvent,
     noise: Option<Noise>,
-    /// True if CPU times of messages follow from their sizes alone: they have no noise, and copies have none of their own.
-    overheads_are_plain: bool,
+    /// True if copies within a host have CPU times of their own.
+    copies_have_overheads: bool,
     /// True if calls that begin to send may have times of their own.
     begins_apart: bool,
     /// True if messages may be later than the network delivers them: by noise, or by latency that overlaps with its work.
@@ -246,7 +246,7 @@ impl World {
             memory: Memory::default(),
             files: Files::new(setup.file_system),
             event: PresentEvent::default(),
-            overheads_are_plain: setup.noise.is_none() && !setup.host.memory.has_overheads(),
+            copies_have_overheads: setup.host.memory.has_overheads(),
             begins_apart: begins_apart(&setup.host),
             may_hold_back: setup.noise.is_some() || overlap_of(&setup.host),
             noise: setup.noise.take().map(Noise::new),

@@ -26,10 +26,17 @@ impl World {
     /// CPU time of `rank` to send `size` bytes to `other`.
     #[inline(always)]
     pub(super) fn send_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Duration {
-        if self.overheads_are_plain {
+        if self.overheads_are_plain(rank, other) {
             return self.setup.host.regimes[self.setup.host.regime_of(size)].send_overhead.of(size);
         }
         self.general_overhead(rank, other, size, Purpose::Send)
+    }
+
+    /// True if the CPU times of messages between these ranks follow from sizes alone: they have no noise, and are not those
+    /// of copies within a host, which may be others.
+    #[inline(always)]
+    fn overheads_are_plain(&self, one: Rank, other: Rank) -> bool {
+        self.noise.is_none() && !(self.copies_have_overheads && self.are_together(one, other))
     }
 
     /// The time for `purpose`, which every regime has.
@@ -51,7 +58,7 @@ impl World {
     /// CPU time of `rank` to receive `size` bytes from `other`.
     #[inline(always)]
     pub(super) fn receive_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Duration {
-        if self.overheads_are_plain {
+        if self.overheads_are_plain(rank, other) {
             return self.setup.host.regimes[self.setup.host.regime_of(size)].receive_overhead.of(size);
         }
         self.general_overhead(rank, other, size, Purpose::Receive)

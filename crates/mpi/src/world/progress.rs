@@ -126,7 +126,20 @@ impl World {
         let Some(rare) = process.rare.as_mut().filter(|rare| !rare.unanswered.is_empty()) else {
             return Ok(now);
         };
-        for what in std::mem::take(&mut rare.unanswered) {
+        let unanswered = std::mem::take(&mut rare.unanswered);
+        self.answer_waiting(rank, unanswered, context)
+    }
+
+    /// Answers what has waited for progress of `rank`; gives the time at which that is done.
+    #[inline(never)]
+    fn answer_waiting(
+        &mut self,
+        rank: Rank,
+        unanswered: Vec<Unanswered>,
+        context: &mut Context,
+    ) -> Outcome<Time> {
+        let now = context.now;
+        for what in unanswered {
             match what {
                 Unanswered::Request { receive, send, arrived } => {
                     self.processes[rank].rendezvous.end_stall(receive, now);

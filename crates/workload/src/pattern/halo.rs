@@ -56,6 +56,8 @@ entries! {
 struct Halo {
     common: Common,
     sizes: Vec<u32>,
+    /// Distance between the numbers of neighbours in each dimension.
+    strides: Vec<u32>,
     periodic: bool,
     /// Requests of a rank with neighbours in all directions; ranks at a border use a prefix.
     requests: Vec<Arc<[Request]>>,
@@ -80,15 +82,20 @@ fn build(dimensions: usize, arguments: &Arguments, setting: Setting) -> Result<B
     let most = 4 * dimensions as u32;
     let requests = (0..=most).map(|count| (0..count).map(Request).collect()).collect();
     let periodic = arguments.flag("periodic").expect("periodic has a default");
-    Ok(Box::new(Halo { common: Common::of(arguments), sizes, periodic, requests }))
+    let (common, strides) = (Common::of(arguments), strides(&sizes));
+    Ok(Box::new(Halo { common, sizes, strides, periodic, requests }))
+}
+
+/// Distances between the numbers of neighbours in each dimension of a grid in row-major order.
+fn strides(sizes: &[u32]) -> Vec<u32> {
+    (1..=sizes.len()).map(|dimension| sizes[dimension..].iter().product()).collect()
 }
 
 impl Halo {
     /// The neighbour in `direction` (`2d` is down, `2d + 1` is up in dimension d), if there is one.
     fn neighbour(&self, rank: u32, direction: usize) -> Option<u32> {
         let dimension = direction / 2;
-        let stride: u32 = self.sizes[dimension + 1..].iter().product();
-        let size = self.sizes[dimension];
+        let (size, stride) = (self.sizes[dimension], self.strides[dimension]);
         let at = rank / stride % size;
         let to = match (direction % 2 == 1, self.periodic) {
             (true, true) => (at + 1) % size,
@@ -147,7 +154,7 @@ mod tests {
 
     fn grid(sizes: &[u32], periodic: bool) -> Halo {
         let common = Common { bytes: Bytes(1), iterations: 1, compute: Duration::ZERO, memory: Bytes(0) };
-        Halo { common, sizes: sizes.to_vec(), periodic, requests: Vec::new() }
+        Halo { common, sizes: sizes.to_vec(), strides: strides(sizes), periodic, requests: Vec::new() }
     }
 
     /// Going one way and back again leads home, and every neighbour is one step away.
