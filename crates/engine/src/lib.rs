@@ -4,6 +4,7 @@
 //! never bare numbers, events have one total order, random numbers have a name.
 
 pub mod energy;
+mod event;
 pub mod hash;
 mod linear_time;
 pub mod observer;
@@ -15,8 +16,9 @@ mod unit_names;
 pub mod units;
 
 pub use energy::{Energy, EnergyPerByte, Power, TotalTime};
+pub use event::{Event, Key, Lane, Owner, Token};
 pub use linear_time::LinearTime;
 pub use observer::Observer;
 pub use prefetch::{prefetch, prefetch_start};
-pub use queue::{Event, Key, Lane, Owner, Queue, Token};
+pub use queue::Queue;
 pub use units::{Bandwidth, Bytes, Duration, EventRate, FlopRate, Time};

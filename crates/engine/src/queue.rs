@@ -11,132 +11,14 @@
 //! the number of their block differs from that of the open block, and by that digit. The next block to open is the
 //! earliest in the lowest bucket; the other events of that bucket go to lower ones. The events of a block are sorted
 //! when it is opened, so each event moves once or twice without comparisons, and is then one of a few to be compared.
+//! Where events are far apart, most blocks would hold one: a bucket of the second digit with a few events is opened as
+//! a whole, as if all of its blocks were one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::event::{Event, Key, Owner, Token};
 use crate::units::Time;
-
-/// Layer that an event is for; it also separates the owners of the layers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lane {
-    /// MPI: the owner's index is a rank.
-    Rank,
-    /// The network: the owner's index is up to the network model (a host, router or link).
-    Network,
-}
-
-/// Scheduler of an event. Owners order the events of an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Owner(u32);
-
-impl Owner {
-    /// Owner `index` of `lane`; `index` is below 2³¹.
-    pub fn new(lane: Lane, index: u32) -> Owner {
-        assert!(index < 1 << 31, "owners are numbered below 2^31");
-        Owner(index << 1 | u32::from(lane == Lane::Network))
-    }
-
-    /// Rank in the order of owners: all ranks come before the network, so that numbers of hosts do not order ranks.
-    fn place(self) -> u32 {
-        self.0.rotate_right(1)
-    }
-}
-
-/// Position of an event among those of the same time.
-///
-/// ```text
-/// bit 63        0                      1
-/// then          owner (32 bits)        1 for an answer, else 0 (1 bit)
-///               sequence (31 bits)     number of the message (31 bits), sender (31 bits)
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(u64);
-
-/// Bits of a number within a key: of a sequence, of a message, or of a sender.
-const NUMBER_BITS: u32 = 31;
-const NUMBERS: u32 = (1 << NUMBER_BITS) - 1;
-const MESSAGE: u64 = 1 << 63;
-const ANSWER: u64 = 1 << 62;
-
-impl Key {
-    /// Key of a message at its receiver, ordered by `number`, then by `sender` (below 2³¹). Senders number their
-    /// messages one by one, so messages are received in the order of their sends, as if each took a moment to send.
-    pub fn of_message(number: u32, sender: u32) -> Key {
-        assert!(sender <= NUMBERS, "senders are numbered below 2^31");
-        Key(MESSAGE | u64::from(number & NUMBERS) << NUMBER_BITS | u64::from(sender))
-    }
-
-    /// Key of the answer by `sender` to message `number` of its receiver. Answers come after all messages, since an
-    /// answer may start a long transfer, and in the order of the answered messages, whoever answers.
-    pub fn of_answer(number: u32, sender: u32) -> Key {
-        Key(Key::of_message(number, sender).0 | ANSWER)
-    }
-
-    /// Number of the message with this key.
-    pub fn number(self) -> u32 {
-        (self.0 >> NUMBER_BITS) as u32 & NUMBERS
-    }
-
-    /// Encodes the key as a word that [`Key::from_word`] reads, for messages between domains.
-    pub fn word(self) -> u64 {
-        self.0
-    }
-    /// Decodes the word of [`Key::word`].
-    pub fn from_word(word: u64) -> Key {
-        Key(word)
-    }
-}
-
-/// Payload that the scheduling layer gets back when the event is due: 63 bits of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Token(u64);
-
-impl Token {
-    /// Makes a token of `lane` that carries `payload` (below 2⁶³).
-    pub fn new(lane: Lane, payload: u64) -> Token {
-        debug_assert!(payload < 1 << 63);
-        Token(payload << 1 | u64::from(lane == Lane::Network))
-    }
-    /// Layer that the token is for.
-    pub fn lane(self) -> Lane {
-        if self.0 & 1 == 0 { Lane::Rank } else { Lane::Network }
-    }
-    /// Payload that the layer put into it.
-    pub fn payload(self) -> u64 {
-        self.0 >> 1
-    }
-}
-
-/// One due event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event {
-    /// Time of the event.
-    pub time: Time,
-    /// Order among events of the same time.
-    pub key: Key,
-    /// Token that was scheduled.
-    pub token: Token,
-}
-
-impl Event {
-    /// Time and key as one number, for comparisons.
-    #[inline]
-    fn order(&self) -> u128 {
-        u128::from(self.time.0) << 64 | u128::from(self.key.0)
-    }
-}
-
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Event) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Event {
-    fn cmp(&self, other: &Event) -> std::cmp::Ordering {
-        self.order().cmp(&other.order())
-    }
-}
 
 /// Number of bits of a time below the number of its block.
 const BLOCK_BITS: u32 = 9;
@@ -147,6 +29,9 @@ const VALUES: usize = 1 << DIGIT_BITS;
 /// Number of digits of a block's number.
 const DIGITS: usize = (64 - BLOCK_BITS as usize).div_ceil(DIGIT_BITS);
 
+/// Most events of a bucket of the second digit that is opened as a whole.
+const FEW: usize = 16;
+
 /// Value of an earliest time that is not known; it is earlier than every event in the buckets, so later events do not
 /// replace it.
 const UNKNOWN: Time = Time::ZERO;
@@ -156,7 +41,7 @@ const UNKNOWN: Time = Time::ZERO;
 pub struct Queue {
     /// Time of the event that was popped last.
     now: Time,
-    /// Number of the open block. No bucket holds events of this block or an earlier one.
+    /// Number of the open block, the last one if several are open. No bucket holds events of this block or an earlier one.
     block: u64,
     /// Bucket `1024 i + d` holds the events whose block differs from the open one first in digit `i`, where it has
     /// `d`.
@@ -218,13 +103,13 @@ impl Queue {
     /// domain that it crosses to, where it gets the same order as in a single queue.
     #[inline]
     pub fn stamp(&mut self, owner: Owner) -> Key {
-        let index = owner.0 as usize;
+        let index = owner.index();
         if index >= self.sequences.len() {
             self.sequences.resize((index + 1).next_power_of_two(), 0);
         }
         let sequence = self.sequences[index];
         self.sequences[index] = sequence.wrapping_add(1);
-        Key(u64::from(owner.place()) << NUMBER_BITS | u64::from(sequence & NUMBERS))
+        Key::of_owner(owner, sequence)
     }
 
     /// Schedules `token` at `at` with a key that this queue or another one has stamped.
@@ -359,7 +244,7 @@ impl Queue {
     }
 
     /// Opens the block of the earliest event, if it begins before `end`, and spreads the other events of its bucket
-    /// over lower ones.
+    /// over lower ones; or opens all blocks of the bucket, if they hold few events.
     fn open_before(&mut self, end: Time) -> Option<()> {
         let (level, digit) = self.lowest()?;
         let number = level * VALUES + digit;
@@ -372,10 +257,11 @@ impl Queue {
         if block << BLOCK_BITS >= end.0 {
             return None;
         }
-        self.block = block;
+        let few = level == 1 && self.buckets[number].len() <= FEW;
+        self.block = if few { block | (VALUES as u64 - 1) } else { block };
         self.empty(level, digit);
         let mut bucket = std::mem::take(&mut self.buckets[number]);
-        if level == 0 {
+        if level == 0 || few {
             std::mem::swap(&mut self.due, &mut bucket);
         } else {
             for event in bucket.drain(..) {
@@ -407,6 +293,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Lane;
     use crate::random::stream;
     use rand_chacha::rand_core::RngCore;
 
@@ -470,6 +357,24 @@ mod tests {
         assert_eq!(queue.next_time(), Time(50));
         assert_eq!(queue.pop_before(Time(100)).map(|event| event.time), Some(Time(50)));
         assert_eq!((queue.next_time(), queue.len()), (Time(100), 1));
+    }
+
+    /// Three events in one bucket of the second digit, 524,288 ps wide, are opened together: one that is pushed between
+    /// them still comes in its place, and so does the end before which events are popped.
+    #[test]
+    fn few_events_that_are_far_apart_come_in_order() {
+        let (mut queue, owner) = (Queue::new(), Owner::new(Lane::Rank, 0));
+        let token = Token::new(Lane::Rank, 0);
+        for at in [1_000_000, 600_000, 700_000, 1_100_000] {
+            queue.push(Time(at), owner, token);
+        }
+        let pop = |queue: &mut Queue, end| queue.pop_before(Time(end)).map(|event| event.time.0);
+        assert_eq!(pop(&mut queue, 600_001), Some(600_000));
+        queue.push(Time(650_000), owner, token);
+        assert_eq!((pop(&mut queue, 650_000), queue.next_time()), (None, Time(650_000)));
+        assert!(queue.instant_is_over());
+        let rest: Vec<_> = std::iter::from_fn(|| pop(&mut queue, u64::MAX)).collect();
+        assert_eq!(rest, [650_000, 700_000, 1_000_000, 1_100_000]);
     }
 
     /// The radix heap pops in the order of a sorted list, with pushes and pops mixed at random.
