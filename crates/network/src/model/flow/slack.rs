@@ -25,8 +25,9 @@
 //! less at any time. Errors of rates do not add up to such a bound of times, since what is early here is late there.
 //! Beside exact rates, makespans of all-to-alls, incasts and shuffled messages of 96 hosts on dragonfly, torus and fat tree
 //! are 0.3 % short to 0.1 % long, mean latencies 0.3 % short to 0.2 % long, and 99 of 100 latencies within 5 %; that of a
-//! short message may double. Rates depend on the order of
-//! instants, and may on that in which simultaneous messages are handed over, which is the same in each run.
+//! short message may double. In a halo, whose steps wait for each other, errors add up: 64 KiB on 1,024 ranks of hopper, 24
+//! to a host, take 3.9 % longer than with exact rates. Rates depend on the order of instants, and may on that in which
+//! simultaneous messages are handed over, which is the same in each run.
 
 use engine::Time;
 
