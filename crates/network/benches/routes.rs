@@ -4,6 +4,7 @@
 //! then how long a survey of each network takes.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
+#[allow(dead_code, unused_imports, reason = "a part of what tests need")]
 #[path = "../tests/support/mod.rs"]
 mod support;
 

@@ -10,6 +10,7 @@ use std::time::Instant;
 use mpi::{Completion, Op, Rank, Source};
 use workload::trace::{self, Clocks, Mode, ReplayOptions, SharedSet, TraceFile};
 
+#[allow(dead_code, reason = "a part of what tests need")]
 #[path = "../tests/common/mod.rs"]
 mod common;
 
