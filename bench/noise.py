@@ -8,10 +8,10 @@ clock's picosecond, so that all is drawn and nothing is changed; "on" is dahu as
 The cost is the CPU time of the command less that of the same command with one iteration. The platforms take
 turns; of all turns, the median of the ratio to "off" counts, so that a machine whose speed drifts over
 minutes changes little, and its quartiles show what the turns differ by. The goals: "drawn" takes at most
-10 % more than "off", "unused" nothing. "on" is another simulation, which runs once:
-ranks that went in step do so no more, and what happened at one time, and was handled at once, now happens at
-many. "events" says by how many the runs differ. With --instructions, valgrind counts those of a tenth of the
-iterations instead, once, which no other work on the machine changes.
+10 % more than "off", "unused" nothing. "on", which runs once, is another simulation: ranks that went in step
+do so no more, and what happened at one time, and was handled at once, now happens at many. "events" says by
+how many the runs differ. With --instructions, valgrind counts those of a tenth of the iterations instead,
+once, which no other work on the machine changes.
 """
 
 from __future__ import annotations
@@ -114,9 +114,14 @@ def without_effect(found: re.Match) -> str:
     return equal
 
 
+def command(platform: Path, case: Case, iterations: int) -> list[str]:
+    """Words of one run."""
+    return [*HOPCAST, "run", str(platform), *case.words.split(), "--iterations", str(iterations), "--json"]
+
+
 def cost(platform: Path, case: Case, iterations: int) -> tuple[float, int]:
     """CPU time [s] and events of one command."""
-    words = [*HOPCAST, "run", str(platform), *case.words.split(), "--iterations", str(iterations), "--json"]
+    words = command(platform, case, iterations)
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(words, stdout=said, stderr=errors)
         _, status, usage = os.wait4(child.pid, 0)
@@ -130,8 +135,8 @@ def cost(platform: Path, case: Case, iterations: int) -> tuple[float, int]:
 
 def instructions(platform: Path, case: Case, iterations: int) -> int:
     """Instructions of one command, as valgrind counts them."""
-    words = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *HOPCAST]
-    words += ["run", str(platform), *case.words.split(), "--iterations", str(iterations), "--json"]
+    words = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    words += command(platform, case, iterations)
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(words)} failed:\n{done.stderr}")

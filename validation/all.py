@@ -109,7 +109,7 @@ def page(results_of: dict[str, list[Result]]) -> str:
 
 
 def write(compared: dict[str, list[Result]]) -> None:
-    """Puts the tables into the page, in the order of `SCRIPTS`; those of other scripts stay."""
+    """Puts the tables and their summary into the pages, in the order of `SCRIPTS`; other scripts' stay."""
     stored = json.loads(DATA.read_text())
     rows_of = {name: [Result.from_json(row) for row in rows] for name, rows in stored.items()} | compared
     ordered = {name: rows_of[name] for name in SCRIPTS if name in rows_of}
@@ -117,8 +117,7 @@ def write(compared: dict[str, list[Result]]) -> None:
     DATA.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
     head, _, _ = PAGE.read_text().partition(MARK)
     PAGE.write_text(head + MARK + page(ordered))
-    measured = {name: [row for row in rows if row.kind is Kind.MEASURED] for name, rows in ordered.items()}
-    lines = summary(measured)
+    lines = summary(ordered)
     before, _, rest = GUIDE.read_text().partition(lines[0])
     GUIDE.write_text(before + "\n".join(lines) + "\n\n" + rest.partition("\n\n")[2])
 

@@ -70,6 +70,17 @@ def test_files_of_tests_have_names_of_their_own() -> None:
     assert not [name for name, count in counts.items() if count > 1]
 
 
+def test_every_file_of_rust_tests_is_compiled() -> None:
+    """The tests of a crate with `tests/main.rs` are one program, of the modules that it names."""
+    programs = sorted(ROOT.glob("crates/*/tests/main.rs"))
+    assert programs
+    for main in programs:
+        named = set(re.findall(r"^mod (\w+);$", main.read_text(), re.MULTILINE))
+        files = {file.stem for file in main.parent.glob("*.rs")} - {"main"}
+        files |= {file.parent.name for file in main.parent.glob("*/mod.rs")}
+        assert named == files, f"{main.relative_to(ROOT)} and the files beside it differ"
+
+
 @pytest.mark.parametrize("path", files(".py"), ids=place)
 def test_functions_fit_on_a_screen(path: Path) -> None:
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)

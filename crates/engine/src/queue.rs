@@ -11,8 +11,8 @@
 //! the number of their block differs from that of the open block, and by that digit. The next block to open is the
 //! earliest in the lowest bucket; the other events of that bucket go to lower ones. The events of a block are sorted
 //! when it is opened, so each event moves once or twice without comparisons, and is then one of a few to be compared.
-//! Where events are far apart, most blocks would hold one: a bucket of the second digit with a few events is opened as
-//! a whole, as if all of its blocks were one.
+//! A bucket of the second digit with a few events is opened as a whole, as if all of its blocks were one: events that are
+//! far apart would else have a block each.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

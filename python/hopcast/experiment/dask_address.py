@@ -22,7 +22,7 @@ def check(address: str) -> None:
         raise InputError(f"--on dask:{address}: is no address of a scheduler, such as tcp://node1:8786")
 
 
-def knock(address: str) -> None:
+def check_reachable(address: str) -> None:
     """Raises `InputError` where no client can connect: keys are missing, or nobody listens.
 
     Dask's own client tries for its whole time where a port is closed, and does not end where it has no keys.

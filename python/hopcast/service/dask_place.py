@@ -154,7 +154,7 @@ class DaskPlace:
             from distributed import Client
         except ImportError as error:
             raise InputError("--on dask needs Dask: pip install 'hopcast[dask]'") from error
-        dask_address.knock(self._address)
+        dask_address.check_reachable(self._address)
         for name in _LOGGERS:  # the server says it in its own words
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:

@@ -5,6 +5,7 @@ It limits and confines itself before it reads anything that a user has sent.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -31,6 +32,21 @@ _PICTURE_B = 4 << 20
 _NICE = 10
 _PROBE_S = 1.0
 """Time for which a run goes on to say how long all of it takes [s]."""
+
+
+_LIBRARIES = (
+    "subprocess",
+    "numpy.ma",
+    "pyarrow.parquet",
+    "hopcast.api",
+    "hopcast.report.simulator",
+    "hopcast.report.timeline",
+    "hopcast.request",
+    "hopcast.study.run_cell",
+    "hopcast.what_if",
+    "hopcast.workloads.pattern",
+)
+"""Modules that each run needs, some of which others load when they are first used."""
 
 
 def main(task_file: str, parent: int | None = None) -> int:
@@ -67,23 +83,10 @@ def main(task_file: str, parent: int | None = None) -> int:
 
 def read_libraries() -> None:
     """Loads now, in fewer system calls, what each run needs."""
-    import subprocess
-
-    import numpy.ma
-    import pyarrow.parquet
-
-    import hopcast.api
-    import hopcast.report.simulator
-    import hopcast.report.timeline
-    import hopcast.request
-    import hopcast.study.run_cell
-    import hopcast.what_if
-    import hopcast.workloads.pattern
     from hopcast.report import arrow, html
 
-    assert pyarrow.parquet and hopcast.api and hopcast.request and hopcast.study.run_cell
-    assert hopcast.what_if and hopcast.workloads.pattern and numpy.ma and subprocess
-    assert hopcast.report.simulator and hopcast.report.timeline
+    for name in _LIBRARIES:
+        importlib.import_module(name)
     arrow.leave_pandas()
     html.prepare()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,15 @@ REPORTS = "reports"
 NAMES = (FILE, *PRODUCED, REPORTS)
 """Names in the archive of a study that none of its inputs can have."""
 
+_LIBRARIES = (
+    "pandas",
+    "scipy.stats",
+    "statsmodels.formula.api",
+    "statsmodels.stats.anova",
+    "hopcast.statistics.effects",
+    "hopcast.statistics.intervals",
+    "hopcast.statistics.rankings",
+)
 _NOT_SENT = ("directory", "made_by", "out", "version")
 
 
@@ -60,17 +70,8 @@ def written(fields: dict[str, Any], inputs: Path, folder: Path) -> dict[str, Any
 
 def read_libraries() -> None:
     """Loads now what `written` needs: statistics take two seconds of a processor."""
-    import pandas
-    import scipy.stats
-    import statsmodels.formula.api
-    import statsmodels.stats.anova
-
-    import hopcast.statistics.effects
-    import hopcast.statistics.intervals
-    import hopcast.statistics.rankings
-
-    assert pandas and scipy.stats and statsmodels.formula.api and statsmodels.stats.anova
-    assert hopcast.statistics.effects and hopcast.statistics.intervals and hopcast.statistics.rankings
+    for name in _LIBRARIES:
+        importlib.import_module(name)
 
 
 def _study(fields: dict[str, Any], inputs: Path) -> Study:

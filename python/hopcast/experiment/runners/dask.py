@@ -96,7 +96,7 @@ class Dask:
             ):
                 yield client
             return
-        dask_address.knock(self.address)
+        dask_address.check_reachable(self.address)
         try:
             client = Client(self.address, timeout=_CONNECT_S)
         except (OSError, ValueError) as error:

@@ -1,8 +1,8 @@
 //! Bundles: flows that cross the same tracked links, and therefore have the same rate.
 //!
 //! The computation of shares looks at bundles, not at flows, and only at tracked links (see `bounds.rs`): its cost does
-//! not grow with the number of flows that meet the same limits. A stream whose links are all tracked, and of which none has
-//! slack since it was crowded (see `slack.rs`), has a bundle of its own.
+//! not grow with the number of flows that meet the same limits. A stream whose links are all tracked, and of which none has been
+//! crowded and still has slack (see `slack.rs`), has a bundle of its own.
 //!
 //! A bundle has a clock, which shows the work that each of its flows would have moved since the bundle got its first
 //! rate: a flow ends when the clock has grown by its size. On the clock of the bottleneck this is shifted by a constant,

@@ -29,7 +29,7 @@
 //! have a connection, too. A message finds its route when it begins to flow.
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
-//! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in them. What
+//! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in exact ones. What
 //! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused. A link that 64 or more flows share, and
 //! those coupled with it, carry up to 1/32 more or less than they can, unless the model is `exact`: see `slack.rs`.
 //!

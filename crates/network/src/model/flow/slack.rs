@@ -18,16 +18,16 @@
 //! pace = level + (capacity - sum of rates) / flows that it holds back,      |pace - level| ≤ 2⁻⁶ level
 //! ```
 //!
-//! They flow at this pace, while other links reckon with the level: so it costs a step for the link, not for each flow.
-//! Where flows take less than their rate of a link (see `classes.rs`), they share less than all of it.
+//! Other links reckon with the level, so a change of the pace costs a step for the link, not for each flow. Flows that
+//! take less than their rate of a link (see `classes.rs`) share less than all of what it has left.
 //!
 //! A link carries less than (1 + 2⁻⁶)² of its capacity, and one that holds flows back more than (1 - 2⁻⁶)²: 1/32 more or
-//! less at any time. Errors of rates do not add up to such a bound of times, since what is early here is late there.
-//! Beside exact rates, makespans of all-to-alls, incasts and shuffled messages of 96 hosts on dragonfly, torus and fat tree
-//! are 0.3 % short to 0.1 % long, mean latencies 0.3 % short to 0.2 % long, and 99 of 100 latencies within 5 %; that of a
-//! short message may double. In a halo, whose steps wait for each other, errors add up: 64 KiB on 1,024 ranks of hopper, 24
-//! to a host, take 3.9 % longer than with exact rates. Rates depend on the order of instants, and may on that in which
-//! simultaneous messages are handed over, which is the same in each run.
+//! less at any time. No such bound holds for times, in which errors of rates add up or cancel. Beside exact rates, makespans
+//! of all-to-alls, incasts and shuffled messages of 96 hosts on dragonfly, torus and fat tree are 0.3 % short to 0.1 % long,
+//! mean latencies 0.3 % short to 0.2 % long, and 99 of 100 latencies within 5 %; that of a short message may be three times
+//! as long. A halo of 64 KiB on 1,024 ranks of hopper, 24 to a host, whose steps wait for each other, takes 3.9 % longer.
+//! Rates depend on the order of instants, and may on that in which simultaneous messages are handed over, which is the same
+//! in each run.
 
 use engine::Time;
 
