@@ -19,8 +19,8 @@ from servers import _as, _python_of
 
 from hopcast.service import leavings
 
-WHILE = {"iterations": "400"}
-"""Arguments with which a pattern on 64 ranks goes on for some seconds."""
+WHILE = {"iterations": "4000"}
+"""Arguments with which a pattern on 64 ranks goes on for some seconds, also where a processor is fast."""
 
 
 _folders: list[Path] = []
@@ -76,7 +76,7 @@ def _parent(process: int) -> int:
 def until(fits: Callable[[], Any], limit_s: float = 60) -> Any:
     end_s = time.monotonic() + limit_s
     while not (found := fits()):
-        assert time.monotonic() < end_s
+        assert time.monotonic() < end_s, f"not so within {limit_s:g} s"
         time.sleep(0.05)
     return found
 
