@@ -11,7 +11,7 @@ use super::bounds::{FEW, PATIENCE};
 use super::classes::{Classes, UNIFORM, UNLIMITED};
 use super::host_links::{HostLinks, changes};
 use super::link::{Entry, Link};
-use super::slack::{EXACT, MANY, crowd};
+use super::slack::{COSTLY, EXACT, MANY};
 use super::streams::NONE;
 use crate::interface::Report;
 use crate::memory::SharedMemory;
@@ -38,10 +38,12 @@ struct Clock {
 
 /// Traffic of a link of the fabric.
 #[derive(Debug, Clone, Copy, Default)]
-struct Carried {
+pub(super) struct Carried {
     latency: Duration,
     bytes: Bytes,
-    messages: u64,
+    pub messages: u64,
+    /// Changes of rates that it has made of what it holds back, see `slack.rs`.
+    pub changes: u64,
     busy: Duration,
     /// Since when there are flows on it.
     since: Time,
@@ -71,14 +73,16 @@ pub(super) struct Links {
     pub patience: u8,
     /// Links with fewer flows are tracked.
     pub few: u32,
-    /// Links with as many flows are crowded, see `slack.rs`.
+    /// Links with as many flows may be crowded, see `slack.rs`,
     pub many: u32,
+    /// and are once they have made as many changes of rates for each flow that has come.
+    pub costly: u64,
     /// Links that may have become crowded in this instant.
     pub crowded: Vec<u32>,
     /// Links with slack that have become empty in this instant.
     pub emptied: Vec<u32>,
     clocks: Vec<Clock>,
-    carried: Vec<Carried>,
+    pub carried: Vec<Carried>,
     /// Places by number, in pages that are there once one of their links has a place.
     places: Vec<Option<Box<[u32; PAGE as usize]>>>,
     /// Number of links of the fabric.
@@ -115,6 +119,7 @@ impl Links {
             patience: PATIENCE,
             few: FEW,
             many: MANY,
+            costly: COSTLY,
             crowded: Vec::new(),
             emptied: Vec::new(),
             clocks: Vec::new(),
@@ -393,8 +398,8 @@ impl Links {
     pub fn count_up(&mut self, link: u32) {
         let state = &mut self.all[link as usize];
         state.load += 1;
-        if (state.slack == EXACT) & (state.load == crowd(state, self.many)) {
-            self.crowded.push(link);
+        if state.slack == EXACT && state.load == self.crowd(link) {
+            self.note_crowd(link);
         }
     }
 

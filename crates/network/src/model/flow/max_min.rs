@@ -214,6 +214,7 @@ impl MaxMin {
                 self.change::<EQUAL>(entry, before, level, streams);
             }
             streams.links.entries[at as usize] = entries;
+            streams.links.note_changes(at, held);
         }
         if top > most.0 || fresh > 0 {
             self.hold_others::<EQUAL>(at, (level, most), now, streams);

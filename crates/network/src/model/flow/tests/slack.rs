@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::{Bandwidth, Bytes, Duration, Key, Lane, Owner, Queue, Time, Token};
 use rand_chacha::rand_core::RngCore;
 
-use super::super::slack::{EXACT, crowd};
+use super::super::slack::EXACT;
 use super::super::{Flow, Sharing};
 use super::{fabric, hosts};
 use crate::topology::HostId;
@@ -18,10 +18,19 @@ type Sent = (Time, u32, u32, Bytes);
 /// Sends `messages` where links with `many` flows are crowded. Gives the times of arrivals, and the most that a link
 /// carried as a share of its capacity. Checks now and then that slack is where it should be.
 fn send(fabric: &Arc<Fabric>, many: u32, messages: &[Sent]) -> (Vec<Time>, f64) {
+    send_until_costly(fabric, (many, 0), messages)
+}
+
+/// The same where they are not crowded before they have made `costly` changes of rates for each flow.
+fn send_until_costly(
+    fabric: &Arc<Fabric>,
+    (many, costly): (u32, u64),
+    messages: &[Sent],
+) -> (Vec<Time>, f64) {
     let regime = Regime { nic_rate: Bandwidth(6_000_000_000), ..Regime::FREE };
     let parameters = HostParameters { regimes: vec![regime], ..HostParameters::clone(&hosts([1; 2])) };
     let mut flow = Flow::new(fabric.clone(), Arc::new(parameters), Sharing::MaxMin);
-    flow.streams.links.many = many;
+    (flow.streams.links.many, flow.streams.links.costly) = (many, costly);
     let (mut queue, mut arrivals, mut most, mut instants) = (Queue::new(), Vec::new(), 0.0, 0);
     let mut seen = vec![Time::NEVER; messages.len()];
     for (number, (at, from, ..)) in messages.iter().enumerate() {
@@ -56,7 +65,7 @@ fn send(fabric: &Arc<Fabric>, many: u32, messages: &[Sent]) -> (Vec<Time>, f64) 
 fn check_slack(flow: &Flow) {
     let links = &flow.streams.links;
     for (at, link) in links.all.iter().enumerate() {
-        let is_crowded = link.load >= crowd(link, links.many);
+        let is_crowded = links.is_crowded(at as u32);
         assert!(!is_crowded || link.slack != EXACT, "link {at} is crowded and has no slack");
         assert!(link.load > 0 || link.slack == EXACT, "link {at} is empty and has slack");
         for stream in flow.streams.on(at as u32) {
@@ -169,6 +178,17 @@ fn without_a_crowded_link_rates_are_exact() {
     // 47 messages leave each host, and more than 100 cross each link to the top.
     assert_ne!(send(&tree(), 100, &messages), exact);
     assert_eq!(send(&tree(), 47 * 48, &messages), exact);
+}
+
+/// Crowded links whose flows cost little stay exact; dear ones do not.
+#[test]
+fn rates_are_exact_until_they_cost_much() {
+    let messages = all_to_all(0..48, Bytes(30_000), Duration::from_ns(200));
+    let exact = send(&tree(), u32::MAX, &messages);
+    let [dear, cheap] = [20, 100_000].map(|costly| send_until_costly(&tree(), (16, costly), &messages));
+    assert_eq!(cheap, exact);
+    assert_ne!(dear, exact);
+    assert_ne!(dear, send(&tree(), 16, &messages), "rates are exact at first");
 }
 
 /// Hosts of one leaf of the tree share no link with those of others: a crowd there changes nothing here.
