@@ -1,8 +1,9 @@
 """`hopcast serve` under load: many users at once, processes killed at random, ten thousand runs kept.
 
-    python bench/service.py [--users 50] [--runs 500] [--kills 50] [--kept 10000]
+    python bench/service.py [--users 50] [--runs 500] [--kills 50] [--kept 10000] [--postgresql]
 
-Checks that no submission and no finished run is lost and that equal requests have equal outcomes.
+Checks that no submission and no finished run is lost and that equal requests have equal outcomes. With
+--postgresql, the database is a PostgreSQL server, which is killed at random, too.
 Prints times of pages and the memory of the server. Talks to the loopback interface alone.
 """
 
@@ -23,6 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "service"))
 
+from databases import Postgres  # noqa: E402
 from servers import Server  # noqa: E402
 
 from hopcast.errors import InputError  # noqa: E402
@@ -44,11 +46,24 @@ def request(seed: int) -> dict:
 class Watched:
     """A server that is killed now and then, and started again on the same port."""
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
-        self.server = Server(data)
-        self.port = self.server.address.rpartition(":")[2]
+    def __init__(self, data: Path, database: Postgres | None) -> None:
+        self.data, self.database = data, database
+        self.server = self._started(0)
+        self.port = int(self.server.address.rpartition(":")[2])
         self.peak_B = 0
+
+    def _started(self, port: int) -> Server:
+        if self.database is None:
+            return Server(self.data, "--port", str(port))
+        file = self.data.with_name("service.toml")
+        text = f'[server]\nlisten = "127.0.0.1:{port}"\n[database]\nurl = "{self.database.url}"\n'
+        file.write_text(f'data = "{self.data}"\n{text}')
+        return Server(self.data, "--config", str(file))
+
+    @property
+    def settings(self) -> Settings:
+        """Settings of the server, as far as its database and its folders go."""
+        return Settings(self.data, database_url=None if self.database is None else self.database.engine_url)
 
     def memory_B(self) -> int:
         """Most memory that the server's process has had so far [B]."""
@@ -60,7 +75,14 @@ class Watched:
         """Kills the server, and starts it again."""
         self.memory_B()
         self.server.end(signal.SIGKILL)
-        self.server = Server(self.data, "--port", self.port)
+        self.server = self._started(self.port)
+
+    def kill_database(self) -> None:
+        """Kills the database, and starts it again."""
+        assert self.database is not None
+        self.database.stop()
+        time.sleep(random.random())
+        self.database.start()
 
 
 def submit_all(address: str, token: str, user: int, runs: int, seeds: random.Random) -> None:
@@ -90,9 +112,10 @@ def process_of_a_run(data: Path) -> int | None:
     return random.choice(found) if found else None
 
 
-def load(data: Path, users: int, runs: int, kills: int) -> None:
+def load(data: Path, users: int, runs: int, kills: int, database: Postgres | None) -> None:
     """Submits and kills, and says what has come of it."""
-    watched, store, begin_s = Watched(data), Store(Settings(data).database), time.monotonic()
+    watched, begin_s = Watched(data, database), time.monotonic()
+    store = Store(watched.settings.database)
     owners = [store.user(f"user {number}") for number in range(users)]
     tokens = [store.issue(owner, "api") for owner in owners]
     address = watched.server.address
@@ -102,16 +125,20 @@ def load(data: Path, users: int, runs: int, kills: int) -> None:
     ]
     for thread in threads:
         thread.start()
-    killed, finished = {"server": 0, "run": 0}, {}
+    killed, finished = {"server": 0, "run": 0, "database": 0}, {}
     while any(thread.is_alive() for thread in threads) or unfinished(store):
         time.sleep(1)
         for run in store.in_state(State.FINISHED):
             finished.setdefault(run.id, run.outcome["outcome_hash"])
         # Spread over the whole, so that hardly any run is killed three times, and given up.
         if sum(killed.values()) < kills * len(finished) / runs:
-            if random.random() < 0.2:
+            chance = random.random()
+            if chance < 0.2:
                 watched.kill()
                 killed["server"] += 1
+            elif chance < 0.5 and database is not None:
+                watched.kill_database()
+                killed["database"] += 1
             elif (process := process_of_a_run(data)) is not None:
                 os.kill(process, signal.SIGKILL)
                 killed["run"] += 1
@@ -141,7 +168,7 @@ def report(store, owners, finished: dict, killed: dict, watched: Watched, runs: 
         f"{len(names)} of {runs} submitted by {len(owners)} users in {took_s:.0f} s: {states}, "
         f"{again} started again"
     )
-    print(f"killed: {killed['server']} times the server, {killed['run']} times a run")
+    print("killed: " + ", ".join(f"the {name} {number} times" for name, number in killed.items()))
     print(f"memory of the server: {watched.memory_B() / 2**20:.0f} MiB at most")
     given_up = [run for run in all_runs if run.state == State.FAILED.value]
     assert all("killed 3 times" in (run.error or "") for run in given_up), [run.error for run in given_up]
@@ -190,10 +217,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name, value in (("users", 50), ("runs", 500), ("kills", 50), ("kept", 10_000)):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--postgresql", action="store_true")
     given = parser.parse_args()
+    database = Postgres() if given.postgresql else None
     with tempfile.TemporaryDirectory() as folder:
-        pages(Path(folder) / "pages", given.kept)
-        load(Path(folder) / "load", given.users, given.runs, given.kills)
+        if given.kept:
+            pages(Path(folder) / "pages", given.kept)
+        load(Path(folder) / "load", given.users, given.runs, given.kills, database)
+    if database is not None:
+        database.close()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,19 @@ PICTURES = os.environ.get("HOPCAST_PICTURES")
 
 def check(page: Any) -> None:
     """No serious finding of axe, and nothing wider than the window."""
+    from playwright.sync_api import Error
+
+    while True:
+        try:
+            return _check(page)
+        except Error as error:
+            # The page of what goes on loads itself anew once that is over.
+            if "context was destroyed" not in str(error):
+                raise
+            page.wait_for_load_state()
+
+
+def _check(page: Any) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe().run(page).response["violations"]

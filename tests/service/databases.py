@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from sqlalchemy import URL, make_url
 
 
 def binaries() -> Path | None:
@@ -43,6 +44,11 @@ class Postgres:
     def url(self) -> str:
         """Address of the database, as a configuration names it."""
         return f"postgresql://hopcast@127.0.0.1:{self.port}/postgres"
+
+    @property
+    def engine_url(self) -> URL:
+        """The same for SQLAlchemy."""
+        return make_url(self.url).set(drivername="postgresql+psycopg")
 
     def start(self) -> None:
         """Starts it, again if need be."""

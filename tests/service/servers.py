@@ -22,16 +22,18 @@ HOPCAST = [sys.executable, "-m", "hopcast"]
 
 
 class Server:
-    """A `hopcast serve` on a free port."""
+    """A `hopcast serve` on a free port, or as a configuration file says."""
 
     def __init__(self, data: Path, *flags: str) -> None:
         self.data = data
-        command = [*HOPCAST, "serve", "--no-browser", "--port", "0", "--data", str(data), *flags]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        usual = () if "--config" in flags else ("--no-browser", "--port", "0", "--data", str(data))
+        self.process = subprocess.Popen(
+            [*HOPCAST, "serve", *usual, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         assert self.process.stdout is not None
         printed = "".join(self.process.stdout.readline() for _ in range(3))
-        self.entry = re.findall(r"http://\S+/enter\?token=\S+", printed)[0]
-        self.address = self.entry.partition("/enter")[0]
+        self.address = re.findall(r"http://localhost:\d+", printed)[0]
+        self.entry = next(iter(re.findall(r"http://\S+/enter\?token=\S+", printed)), "")
         self.token = (data / "token").read_text().strip()
         self.client = Client(self.address, self.token)
 

@@ -37,7 +37,9 @@ def asked(http: TestClient, method: str, path: str, **names: str) -> int:
         "PATCH /api/v1/uploads/{upload_id}": {"content": b"x", "headers": {"Upload-Offset": "0"}},
         "GET /new/parameters": {"params": {"pattern": "halo3d"}},
         "POST /api/v1/studies": {"json": {"study": STUDY}},
-        "PATCH /api/v1/studies/{study_id}": {"json": {"shared": True}},
+        "POST /api/v1/studies/estimates": {"json": {"study": STUDY}},
+        "PATCH /api/v1/studies/{study_id}": {"json": {"name": "mine now", "shared": True}},
+        "POST /api/v1/drawings": {"json": {"platform": ""}},
     }
     body = bodies.get(f"{method} {path}", {})
     return http.request(method, path.format(**{"name": "ranks", **names}), **body).status_code

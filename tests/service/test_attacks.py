@@ -43,6 +43,8 @@ SQL = (
     "𝔘",
 )
 
+STUDY = 'platform = "crossbar"\nworkload = "barrier"\n[factors]\nranks = [2]\n'
+
 needs_landlock = pytest.mark.skipif(not confinement.landlock_version(), reason="this kernel has no Landlock")
 
 
@@ -246,7 +248,13 @@ def test_sql_in_every_field_is_text(text: str, idle: User) -> None:
     assert bob.ask("PATCH", f"/runs/{run}", json={"notes": text})["notes"] == text
     alice.ask("GET", "/runs", 422, params={"state": text})
     alice.ask("GET", "/runs", 422, params={"limit": text})
-    for place in ("/", "/new", "/compare"):
+    study = bob.ask("POST", "/studies", 201, json={"study": STUDY, "name": text, "notes": text})
+    assert (study["name"], study["notes"]) == (text, text)
+    found = bob.ask("GET", "/studies", params={"search": text})
+    assert [one["id"] for one in found["studies"]] in ([study["id"]], [])
+    assert alice.ask("GET", "/studies", params={"search": text})["count"] == 0
+    assert bob.ask("PATCH", f"/studies/{study['id']}", json={"name": text})["name"] == text
+    for place in ("/", "/new", "/compare", "/studies", "/api/v1/comparison"):
         values = {"search": text, "state": text, "like": text, "run": text}
         assert browser.get(place, params=values).status_code < 500
     for path in (f"/runs/{quote(text)}", f"/uploads/{quote(text)}"):

@@ -19,6 +19,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import OperationalError
 from test_attacks import SQL
 from test_queue import claimed, single, study_of
+from test_store import with_columns_added
 
 from hopcast.errors import InputError
 from hopcast.service.config import read
@@ -84,6 +85,10 @@ def test_sql_in_every_field_is_text(text: str, grouped: Settings, served: Start)
     assert user.http.get("/api/v1/runs", headers={"Cookie": "hopcast=%00"}).status_code == 401
     user.ask("POST", "/runs", 422, json={"request": request(4, placement=text)})
     user.over(run)
+
+
+def test_a_database_of_an_earlier_build_has_columns_added(grouped: Settings) -> None:
+    with_columns_added(grouped.database)
 
 
 def test_no_run_is_claimed_twice(grouped: Settings) -> None:

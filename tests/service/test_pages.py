@@ -180,17 +180,6 @@ def test_pages_load_nothing_from_elsewhere(browser: TestClient, alice: User) -> 
     assert "sandbox" in policy and "allow-same-origin" not in policy and "default-src 'none'" in policy
 
 
-def test_two_runs_are_compared(browser: TestClient, alice: User) -> None:
-    runs = [alice.submit(request(16, seed=seed), name=f"seed {seed}") for seed in (1, 2)]
-    for run in runs:
-        alice.over(run)
-    query = "&".join(f"run={run}" for run in runs)
-    assert "seed 2" in browser.get(f"/compare?{query}").text
-    page = browser.get(f"/compare/page?{query}")
-    assert "seed" in page.text and "sandbox" in page.headers["content-security-policy"]
-    assert browser.get(f"/compare?run={runs[0]}").status_code == 422
-
-
 def test_the_page_of_a_run_follows_it(browser: TestClient, alice: User) -> None:
     run = alice.submit(request(64, {"iterations": "1500"}, messages=1000, matrix_periods=1000, ppn=8))
     page = browser.get(f"/runs/{run}").text

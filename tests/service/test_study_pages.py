@@ -159,6 +159,57 @@ def test_a_page_that_fails_or_takes_long_holds_up_nobody(idle: User, monkeypatch
     assert tried == ["study"] * 3, "it is tried where more cells are over, and after a while"
 
 
+def test_an_estimate_begins_some_cells(idle: User) -> None:
+    text = STUDY.format("fat-tree")
+    found = idle.ask("POST", "/studies/estimates", json={"study": text})
+    assert (found["cells"], found["tried"], found["is_whole"]) == (4, [0, 1, 2, 3], True)
+    assert (found["hosts"], found["ranks"], found["workers"]) == (800, 8, 0)
+    assert 0 < found["seconds"] < 60 and found["memory_B"] > 10**6
+    assert idle.ask("GET", "/studies")["count"] == 0, "nothing is queued"
+    long = text.replace('["1 KiB", "64 KiB"]', '{ from = 1, to = 20, unit = "B" }')
+    long = long.replace("--iterations 1", "--iterations 1000000")
+    found = idle.ask("POST", "/studies/estimates", json={"study": long})
+    assert found["cells"] == 40 and 0 < len(found["tried"]) <= 6 and not found["is_whole"]
+    assert found["seconds"] > 40 * 30
+    wrong = text.replace("ranks = 8", "ranks = 100_000_000")
+    answer = idle.ask("POST", "/studies/estimates", 422, json={"study": wrong})
+    assert answer["field"] == "study" and "do not fit" in answer["detail"]
+    assert "study.toml: cell " in answer["detail"] and "--bytes=" in answer["detail"]
+
+
+def test_studies_have_names_and_notes_and_are_found(idle: User, bob: User) -> None:
+    text = STUDY.format("fat-tree")
+    first, second = (
+        idle.ask("POST", "/studies", 201, json={"study": text, "name": name, "notes": notes})
+        for name, notes in (("Sizes", "as of Monday"), ("Other", ""))
+    )
+
+    def found(*words: str) -> set[str]:
+        answer = idle.ask("GET", "/studies", params={"search": " ".join(words)})
+        assert answer["count"] == len(answer["studies"])
+        return {study["name"] for study in answer["studies"]}
+
+    assert found("size", "MONDAY") == {"Sizes"} and found("halo3d") == {"Sizes", "Other"}
+    assert found("tuesday") == set()
+    run, named = (second["cells"][number]["run"] for number in (0, 1))
+    idle.ask("PATCH", f"/runs/{named}", json={"name": "my favourite"})
+    changed = idle.ask("PATCH", f"/studies/{second['id']}", json={"name": "Models", "notes": "Tuesday"})
+    assert (changed["name"], changed["notes"], changed["shared"]) == ("Models", "Tuesday", False)
+    assert found("tuesday") == {"Models"} and found("other") == set()
+    assert idle.ask("GET", f"/runs/{run}")["name"] == "Models, cell 0"
+    assert idle.ask("GET", f"/runs/{named}")["name"] == "my favourite"
+    assert idle.ask("PATCH", f"/studies/{second['id']}", json={"shared": True})["notes"] == "Tuesday"
+    assert bob.ask("GET", f"/runs/{run}")["id"] == run
+    idle.ask("PATCH", f"/studies/{second['id']}", 422, json={"name": ""})
+    browser = browser_of(idle)
+    assert "as of Monday" in browser.get(f"/studies/{first['id']}").text
+    form = {"name": "Form", "notes": "<b>bold</b>"}
+    assert browser.post(f"/studies/{first['id']}/edit", data=form).status_code == 303
+    page = browser.get(f"/studies/{first['id']}").text
+    assert "&lt;b&gt;bold" in page and "<b>bold" not in page
+    bob.ask("PATCH", f"/studies/{first['id']}", 404, json={"name": "stolen"})
+
+
 def test_cells_count_among_the_runs_that_wait(idle: User) -> None:
     object.__setattr__(idle.service.settings.limits, "waiting", 3)
     answer = idle.ask("POST", "/studies", 429, json={"study": STUDY.format("fat-tree")})
@@ -181,13 +232,15 @@ def test_a_study_in_the_browser(page: Any, shared_server: Server) -> None:
     page.get_by_role("link", name="New study").click()
     area = page.get_by_label("Study file (TOML)")
     area.fill("platform = 3")
-    page.get_by_role("button", name="Check and list the cells").click()
+    page.get_by_role("button", name="Check and estimate").click()
     page.get_by_role("alert").filter(has_text="study.toml").wait_for()
     check(page)
     area.fill(STUDY.format("fat-tree"))
     page.get_by_label("Name", exact=True).fill("sizes and models")
-    page.get_by_role("button", name="Check and list the cells").click()
-    page.get_by_role("heading", name="4 cells").wait_for()
+    page.get_by_role("button", name="Check and estimate").click()
+    page.get_by_role("heading", name="This study will take").wait_for()
+    page.get_by_text("All cells were begun.").wait_for()
+    assert page.locator("#estimate tbody tr").count() == 4
     check(page)
     page.get_by_role("button", name="Run the study").click()
     page.wait_for_url("**/studies/*")
@@ -203,11 +256,21 @@ def test_a_study_in_the_browser(page: Any, shared_server: Server) -> None:
     page.get_by_role("link", name="3", exact=True).click()
     page.get_by_role("heading", name="sizes and models, cell 3").wait_for()
     page.goto(f"{shared_server.address}/studies")
+    page.get_by_label("Search").fill("models")
     page.get_by_role("link", name="sizes and models").press("Enter")
+    page.get_by_label("Name", exact=True).fill("four cells")
+    page.get_by_label("Notes").fill("before the change")
+    page.get_by_role("button", name="Save").press("Enter")
+    page.get_by_role("heading", name="four cells", exact=True).wait_for()
+    check(page)
+    page.goto(f"{shared_server.address}/studies?search=no-such-word")
+    page.get_by_text("No study meets this.").wait_for()
+    page.get_by_label("Search").fill("THE change")
+    page.get_by_role("link", name="four cells").press("Enter")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download ZIP").press("Enter")
     assert download.value.suggested_filename.startswith("hopcast-study-")
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Delete this study").press("Enter")
     page.wait_for_url(f"{shared_server.address}/studies")
-    assert page.get_by_role("link", name="sizes and models").count() == 0
+    assert page.get_by_role("link", name="four cells").count() == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from hopcast.errors import InputError
 from hopcast.service import table_process
 
 ASKED = {"file": "t.parquet", "column": "", "relation": "contains", "value": "", "sort": "", "down": False}
-ASKED |= {"offset": 0, "most": 100}
+ASKED |= {"offset": 0, "most": 100, "are_texts": True}
 
 
 @pytest.fixture
@@ -47,6 +48,13 @@ def test_rows_are_sorted_filtered_and_cut(place: Path) -> None:
     assert ranks(place, column="call", value="B") == ["3", "2"], "in small and large letters"
     found = table_process.shown(ASKED | {"column": "call", "value": "a", "most": 1}, place)
     assert found["count"] == 2 and len(found["rows"]) == 1
+
+
+def test_scripts_have_values(tmp_path: Path) -> None:
+    columns = {"a": [1, None], "b": [0.1 + 0.2, math.nan], "c": [True, False], "d": ["x" * 300, ""]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+    found = table_process.shown(ASKED | {"are_texts": False}, tmp_path)
+    assert found["rows"] == [[1, 0.1 + 0.2, True, "x" * 200], [None, None, False, ""]]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +98,17 @@ def test_a_run_has_its_tables(alice: User, bob: User) -> None:
     assert "is no column" in table("ranks", 422, sort="nope")
     for other in ("nope", "..%2F..%2Fservice", "report", ".parquet"):
         table(other, 404)
+    names = alice.ask("GET", f"/runs/{run}/tables")["tables"]
+    assert {"ranks", "messages"} <= set(names)
+    asked = {"column": "rank", "relation": "<", "value": "4", "sort": "rank", "down": True, "limit": 2}
+    part = alice.ask("GET", f"/runs/{run}/tables/ranks", params=asked)
+    assert part["count"] == 4 and part["columns"] == list(rows[0])
+    assert part["rows"] == [list(row.values()) for row in rows if row["rank"] in (3, 2)][::-1]
+    whole = alice.ask("GET", f"/runs/{run}/tables/messages", params={"limit": 10_000, "offset": 50})
+    assert len(whole["rows"]) == number - 50
+    alice.ask("GET", f"/runs/{run}/tables/nope", 404)
+    alice.ask("GET", f"/runs/{run}/tables/ranks", 422, params={"sort": "nope"})
+    bob.ask("GET", f"/runs/{run}/tables/ranks", 404)
     (report / "forged.parquet").write_bytes(b"PAR1" + b"\xff" * 1000 + b"PAR1")
     assert "forged.parquet: cannot be shown" in table("forged", 422)
     (report / "link.parquet").symlink_to(alice.service.settings.data / "service.sqlite")

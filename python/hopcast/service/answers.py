@@ -64,20 +64,84 @@ class Estimate(BaseModel):
     warnings: list[str]
 
 
+class PlatformText(_Strict):
+    """A platform file."""
+
+    platform: str = Field(max_length=1 << 20, description="Its text, in TOML.")
+
+
+class ComparedRow(BaseModel):
+    """One line of a comparison, written out with units."""
+
+    name: str
+    values: tuple[str, ...] = Field(description="Values by run.")
+    differences: tuple[str, ...] = Field(description="Differences of all other runs to A.")
+    ratios: tuple[str, ...] = Field(description="Ratios of all other runs to A.")
+
+
+class ComparedGroup(BaseModel):
+    """Lines that belong together."""
+
+    title: str
+    rows: list[ComparedRow]
+
+
+class ComparisonState(BaseModel):
+    """Runs side by side."""
+
+    title: str
+    verdict: str = Field(description="The comparison in a sentence.")
+    runs: dict[str, str] = Field(description="Ids of the runs by letter: A, B, and so on.")
+    groups: list[ComparedGroup]
+
+
+class TableList(BaseModel):
+    """Tables of a run."""
+
+    tables: list[str] = Field(description="Names.")
+
+
+class TablePart(BaseModel):
+    """Rows of a table."""
+
+    columns: list[str]
+    rows: list[list[Any]] = Field(description="Values by column; null for what is no finite number.")
+    count: int = Field(description="Rows in all that meet the filter.")
+
+
+class StudyEstimate(BaseModel):
+    """Needs of a study, as some of its cells that were begun let expect."""
+
+    cells: int
+    tried: list[int] = Field(description="Numbers of the cells that were begun.")
+    hosts: int | None = Field(description="Of the largest of these.")
+    ranks: int | None = Field(description="Of the largest of these.")
+    memory_B: int | None = Field(description="Of the largest of these.")
+    seconds: float | None = Field(description="Sum of all cells; with n workers, it takes an nth of it.")
+    workers: int | None = Field(description="Workers of this machine; null where they are elsewhere.")
+    is_whole: bool = Field(description="True if all cells were run to their ends.")
+    warnings: list[str]
+
+
 class StudySubmission(_Strict):
-    """A study to be queued."""
+    """A study to be queued or estimated."""
 
     study: str = Field(max_length=1 << 20, description="A study file, in TOML.")
     files: dict[str, str] = Field(
         default={}, max_length=200, description="Ids of uploads by the names in the study."
     )
     name: str = Field(default="", max_length=200)
+    notes: str = Field(default="", max_length=20_000)
 
 
 class StudyChanges(_Strict):
     """Fields of a study that its owner may change."""
 
-    shared: bool = Field(description="Whether everybody who has its link may read it and its cells.")
+    name: str | None = Field(default=None, min_length=1, max_length=200)
+    notes: str | None = Field(default=None, max_length=20_000)
+    shared: bool | None = Field(
+        default=None, description="Whether everybody who has its link may read it and its cells."
+    )
 
 
 class CellState(BaseModel):
@@ -96,6 +160,7 @@ class StudyState(BaseModel):
 
     id: str
     name: str
+    notes: str
     shared: bool
     created_at: float
     is_over: bool = Field(description="True if nothing more happens to any cell.")
@@ -117,7 +182,7 @@ class StudyState(BaseModel):
             )
             for cell in found
         ]
-        names = ("id", "name", "shared", "created_at")
+        names = ("id", "name", "notes", "shared", "created_at")
         return StudyState(
             **{name: getattr(study, name) for name in names},
             is_over=standing.is_over,
@@ -131,6 +196,7 @@ class StudyEntry(BaseModel):
 
     id: str
     name: str
+    notes: str
     shared: bool
     created_at: float
 
@@ -139,7 +205,7 @@ class StudyList(BaseModel):
     """A page of the list of studies."""
 
     studies: list[StudyEntry]
-    count: int = Field(description="Studies in all.")
+    count: int = Field(description="Studies in all that meet the search.")
 
 
 class Problem(BaseModel):

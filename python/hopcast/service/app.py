@@ -14,7 +14,17 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from hopcast import __version__
-from hopcast.service import api, pages, sign_in, study_api, study_pages, tables, timelines
+from hopcast.service import (
+    api,
+    comparisons,
+    pages,
+    platform_api,
+    sign_in,
+    study_api,
+    study_pages,
+    tables,
+    timelines,
+)
 from hopcast.service.access import SafeHeaders, SameSite, SizeLimit
 from hopcast.service.accounts import Directory
 from hopcast.service.admission import Refused
@@ -75,6 +85,10 @@ def application(service: Service) -> FastAPI:
     app.include_router(pages.router)
     app.include_router(timelines.router)
     app.include_router(tables.router)
+    app.include_router(tables.api_router)
+    app.include_router(comparisons.router)
+    app.include_router(comparisons.api_router)
+    app.include_router(platform_api.router)
     app.include_router(study_api.router)
     app.include_router(study_pages.router)
     app.include_router(sign_in.router)

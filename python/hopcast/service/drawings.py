@@ -9,7 +9,7 @@ from hopcast import core
 
 
 def of_preset(name: str) -> str | None:
-    """Picture of a preset, in base64; None for what is none."""
+    """Picture of a preset, as SVG; None for what is none."""
     return _of_preset(name) if name in _presets() else None
 
 
@@ -20,7 +20,7 @@ def _presets() -> frozenset[str]:
 
 @cache
 def _of_preset(name: str) -> str:
-    return encoded(core.topology_picture(name, ()))
+    return core.topology_picture(name, ())
 
 
 def encoded(picture: str) -> str:

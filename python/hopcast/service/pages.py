@@ -1,4 +1,4 @@
-"""Pages for a browser: list, form, run, comparison, tokens, and the way in."""
+"""Pages for a browser: list, form, run, tokens, and the way in."""
 
 from __future__ import annotations
 
@@ -27,10 +27,6 @@ from hopcast.service.submission import TooMany
 
 _PAGE = 50
 _MOST_FORM_FIELDS = 1000
-_MOST_COMPARED = 8
-
-Chosen = Annotated[list[str], Query(default_factory=list, max_length=200)]
-"""Ids of runs that are compared."""
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -92,7 +88,8 @@ def platform(
 @router.get("/new/drawing")
 def preset_drawing(user: Signed, platform: Annotated[str, Query(max_length=200)] = "") -> Response:
     """The picture of the network of a preset; nothing for what is none."""
-    picture = drawings.of_preset(platform)
+    drawn = drawings.of_preset(platform)
+    picture = drawn and drawings.encoded(drawn)
     return HTMLResponse(render("platform.html", picture=picture, error=None, name=platform))
 
 
@@ -270,43 +267,6 @@ def delete(run: Own, service: Services) -> Response:
     """Deletes a run."""
     submission.delete(service, run.id, run.state)
     return RedirectResponse("/", 303)
-
-
-@router.get("/compare")
-def compare(user: Signed, service: Services, run: Chosen) -> Response:
-    """Runs side by side."""
-    return html_page("compare.html", user, runs=_compared(user, service, run))
-
-
-@router.get("/compare/page")
-def compare_page(user: Signed, service: Services, run: Chosen) -> Response:
-    """The comparison itself, as 'hopcast compare --out' writes it."""
-    from hopcast.report import store
-    from hopcast.report.compare import compare as compared
-    from hopcast.report.html import comparison_page
-
-    runs = _compared(user, service, run)
-    reports = [service.settings.run_folder(one.id) / process.REPORT for one in runs]
-    places = [one.name or f"{one.workload} on {one.platform}" for one in runs]
-    try:
-        # Of the tables nothing is shown, so they are not read.
-        page = comparison_page(compared([store.read(folder / "report.json") for folder in reports], places))
-    except Exception as error:
-        if not any(admission.is_program(one.request) for one in runs):
-            raise
-        # A program can leave anything as its report.
-        raise HTTPException(422, "a report of these runs of programs cannot be read") from error
-    return HTMLResponse(page, headers=_report_headers())
-
-
-def _compared(user: User, service: Service, ids: list[str]) -> list[Run]:
-    found = [
-        run for one in dict.fromkeys(ids[:_MOST_COMPARED]) if (run := service.store.run(one)) is not None
-    ]
-    found = [run for run in found if run.outcome is not None and (run.shared or run.owner_id == user.id)]
-    if len(found) < 2:
-        raise HTTPException(422, "choose two runs or more that have a report")
-    return found
 
 
 @router.get("/tokens")

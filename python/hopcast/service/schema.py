@@ -143,8 +143,19 @@ class Study(Base):
     name: Mapped[str] = mapped_column(String(200))
     text: Mapped[str] = mapped_column(Text)
     """The study file."""
+    notes: Mapped[str] = mapped_column(Text, default="", server_default="")
+    words: Mapped[str] = mapped_column(Text, default="", server_default="")
+    """Name, notes and study file in small letters, in which searches look."""
     shared: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[float] = mapped_column(Float, default=time.time)
+
+    def note_words(self) -> None:
+        """Renews the words in which searches look."""
+        self.words = "\n".join((self.name, self.notes or "", self.text)).lower()
+
+    def title_of(self, number: int) -> str:
+        """Name of the run of a cell."""
+        return f"{self.name}, cell {number}"[:200]
 
 
 class StudyCell(Base):

@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
+    DDL,
     URL,
     ColumnElement,
     Connection,
+    Engine,
     create_engine,
     delete,
     event,
     func,
+    inspect,
     make_url,
     or_,
     select,
@@ -25,6 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session, defer, load_only, sessionmaker
+from sqlalchemy.schema import CreateColumn
 
 from hopcast.service.queue_store import QueueTables
 from hopcast.service.schema import Base, Blocked, Run, State, StudyCell, Token, Upload, User
@@ -69,7 +73,9 @@ class Store(StudyTables, QueueTables):
         self._is_locked = self._is_taken = False
         self._locking = threading.Lock()
         Base.metadata.create_all(self._engine)
+        _add_columns(self._engine)
         self.sessions: Any = sessionmaker(self._engine, expire_on_commit=False)
+        self.note_words_of_studies()
 
     def lock(self) -> bool:
         """Takes the database for this server alone, until either ends; False if another server has it.
@@ -302,6 +308,18 @@ class Store(StudyTables, QueueTables):
             where.append(Run.owner_id == owner.id)
         with self._begin() as session:
             return session.scalars(select(Run).where(*where).options(fields).order_by(Run.ended_at)).all()
+
+
+def _add_columns(engine: Engine) -> None:
+    """Adds columns that the database of an earlier build lacks; rows of its have their defaults."""
+    there = inspect(engine)
+    for table in Base.metadata.sorted_tables:
+        known = {column["name"] for column in there.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in known:
+                words = CreateColumn(column).compile(engine)
+                with engine.begin() as connection:
+                    connection.execute(DDL(f"ALTER TABLE {table.name} ADD COLUMN {words}"))
 
 
 def _without_nul(

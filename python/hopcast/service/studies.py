@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import statistics
 import threading
 import time
 import weakref
@@ -23,6 +25,9 @@ from hopcast.service.study_store import DELETED, Cell
 
 _PLAN_S, _PAGE_S = 20, 60
 """Times that the list of cells, and the page, may take [s]."""
+
+_MOST_TRIED, _ESTIMATE_S = 6, 8.0
+"""Most cells that are begun for an estimate, and the time after which no more are [s]."""
 
 _WAIT_S = 5.0
 """Time for which a request waits until another one has written the page of the same study [s]."""
@@ -85,21 +90,66 @@ def plan(service: Service, user: User, text: str, uploads: Mapping[str, str]) ->
             one = admission.admit(cell["request"], files, service.settings.limits)
             submission.check_here(one)
         except Refused as error:
-            words = ", ".join(f"{name}={value}" for name, value in cell["settings"].items())
-            raise Refused("study", f"{study_process.FILE}: cell {number} ({words}): {error}") from error
+            raise _of_cell(number, cell["settings"], error) from error
         admitted.append((cell["settings"], one, files))
     return planned, admitted
 
 
-def submit(service: Service, user: User, text: str, uploads: Mapping[str, str], name: str) -> Study:
+def _of_cell(number: int, settings: Mapping[str, Any], error: Refused) -> Refused:
+    words = ", ".join(f"{name}={value}" for name, value in settings.items())
+    return Refused("study", f"{study_process.FILE}: cell {number} ({words}): {error}")
+
+
+def estimate(service: Service, user: User, text: str, uploads: Mapping[str, str]) -> dict[str, Any]:
+    """Cells of a study, and what all of them will take. Raises `Refused` and `TooMany`.
+
+    Some of the cells, drawn evenly, are begun one after the other.
+    """
+    planned, admitted = plan(service, user, text, uploads)
+    count = len(admitted)
+    tried: dict[int, dict[str, Any]] = {}
+    end_s = time.monotonic() + _ESTIMATE_S
+    # A sample at random, the same each time: even steps would see one value alone of what alternates.
+    for number in random.Random(0).sample(range(count), min(count, _MOST_TRIED)):
+        settings, one, files = admitted[number]
+        try:
+            tried[number] = service.pool.estimate(one, files, user.id)
+        except Refused as error:
+            raise _of_cell(number, settings, error) from error
+        if time.monotonic() > end_s:
+            break
+    return {"planned": planned["cells"], "estimate": _sum(service, count, tried)}
+
+
+def _sum(service: Service, cells: int, tried: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """Needs of all cells, if they are as those that were tried; see `answers.StudyEstimate`."""
+
+    def largest(name: str) -> int | None:
+        return max((one[name] for one in tried.values() if one[name] is not None), default=None)
+
+    times = [one["seconds"] for one in tried.values()]
+    warnings = dict.fromkeys(words for one in tried.values() for words in one["warnings"])
+    return {
+        "cells": cells,
+        "tried": sorted(tried),
+        **{name: largest(name) for name in ("hosts", "ranks", "memory_B")},
+        "seconds": None if None in times else cells * statistics.fmean(times),
+        "workers": service.settings.workers if service.settings.scheduler is None else None,
+        "is_whole": len(tried) == cells and all(one["is_whole"] for one in tried.values()),
+        "warnings": list(warnings),
+    }
+
+
+def submit(
+    service: Service, user: User, text: str, uploads: Mapping[str, str], name: str, notes: str = ""
+) -> Study:
     """Puts all cells of a study into the queue. Raises `Refused` and `TooMany`."""
     planned, admitted = plan(service, user, text, uploads)
     submission.check_waiting(service, user, len(admitted))
-    study = Study(id=secret(), owner_id=user.id, name=(name or planned["name"])[:200], text=text)
+    study = Study(id=secret(), owner_id=user.id, name=(name or planned["name"])[:200], text=text, notes=notes)
     runs, cells = [], []
     for number, (settings, one, files) in enumerate(admitted):
-        title = f"{study.name}, cell {number}"[:200]
-        run = submission.laid_out(service, user, one, files, title, "")
+        run = submission.laid_out(service, user, one, files, study.title_of(number), "")
         runs.append(run)
         cells.append(StudyCell(study_id=study.id, number=number, run_id=run.id, settings=settings))
     service.store.add_study(study, cells, runs)

@@ -9,7 +9,14 @@ from fastapi.responses import FileResponse, StreamingResponse
 
 from hopcast.service import archive, studies
 from hopcast.service.access import OwnStudy, ReadableStudy, Services, Signed
-from hopcast.service.answers import StudyChanges, StudyEntry, StudyList, StudyState, StudySubmission
+from hopcast.service.answers import (
+    StudyChanges,
+    StudyEntry,
+    StudyEstimate,
+    StudyList,
+    StudyState,
+    StudySubmission,
+)
 from hopcast.service.api import ERRORS, FILES, PREFIX
 from hopcast.service.schema import Study
 from hopcast.service.state import Service
@@ -20,18 +27,26 @@ router = APIRouter(prefix=f"{PREFIX}/studies", responses=ERRORS, tags=["studies"
 @router.post("", status_code=201)
 def submit(body: StudySubmission, user: Signed, service: Services) -> StudyState:
     """Puts all cells of a study into the queue."""
-    return _state(service, studies.submit(service, user, body.study, body.files, body.name))
+    study = studies.submit(service, user, body.study, body.files, body.name, body.notes)
+    return _state(service, study)
+
+
+@router.post("/estimates")
+def estimate(body: StudySubmission, user: Signed, service: Services) -> StudyEstimate:
+    """Begins some cells of a study, for a second each, to say what all of them will take."""
+    return StudyEstimate(**studies.estimate(service, user, body.study, body.files)["estimate"])
 
 
 @router.get("")
 def listing(
     user: Signed,
     service: Services,
+    search: Annotated[str, Query(max_length=200, description="Words in name, notes and study file.")] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> StudyList:
     """Lists the user's studies, the latest first."""
-    found, count = service.store.studies(user, limit, offset)
+    found, count = service.store.studies(user, limit, offset, search)
     names = tuple(StudyEntry.model_fields)
     entries = [StudyEntry(**{name: getattr(study, name) for name in names}) for study in found]
     return StudyList(studies=entries, count=count)
@@ -45,10 +60,9 @@ def state(study: ReadableStudy, service: Services) -> StudyState:
 
 @router.patch("/{study_id}")
 def change(body: StudyChanges, study: OwnStudy, service: Services) -> StudyState:
-    """Changes who may read."""
-    service.store.share_study(study.id, body.shared)
-    study.shared = body.shared
-    return _state(service, study)
+    """Changes name, notes, or who may read; its cells are renamed with it, and have the same readers."""
+    values = body.model_dump(exclude_none=True)
+    return _state(service, (values and service.store.change_study(study.id, **values)) or study)
 
 
 @router.post("/{study_id}/stop", status_code=202)

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -39,24 +39,32 @@ router = APIRouter(prefix="/studies", include_in_schema=False, default_response_
 
 
 @router.get("")
-def listing(user: Signed, service: Services, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -> Response:
-    """The user's studies."""
-    found, count = service.store.studies(user, _PAGE, (page - 1) * _PAGE)
+def listing(
+    request: Request,
+    user: Signed,
+    service: Services,
+    search: Annotated[str, Query(max_length=200)] = "",
+    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+) -> Response:
+    """The user's studies, with search."""
+    found, count = service.store.studies(user, _PAGE, (page - 1) * _PAGE, search)
     counts = service.store.counts([study.id for study in found])
     standings = [(study, Standing(counts[study.id])) for study in found]
     pages = max(1, -(-count // _PAGE))
-    return html_page("studies.html", user, studies=standings, count=count, page=page, pages=pages)
+    values = {"studies": standings, "count": count, "page": page, "pages": pages, "search": search}
+    name = "studies_found.html" if "hx-request" in request.headers else "studies.html"
+    return html_page(name, user, **values)
 
 
 @router.get("/new")
 def new(user: Signed) -> Response:
     """A form with an example."""
-    return _form(user, _EXAMPLE, "")
+    return _form(user, {"study": _EXAMPLE})
 
 
 @router.post("/new/check")
 async def check(request: Request, user: Signed, service: Services) -> Response:
-    """The form once more, with its cells, or with its error."""
+    """The form once more, with its cells and what they will take, or with its error."""
     return await _submitted(request, user, service, queue=False)
 
 
@@ -76,30 +84,30 @@ def _answer(
     service: Service, user: User, values: dict[str, str], uploads: dict[str, str], queue: bool, alone: bool
 ) -> Response:
     text, name = values.get("study", ""), values.get("name", "")[:200]
+    notes = values.get("notes", "")[:20_000]
     shown: dict[str, Any] = {"uploads": uploads, "alone": alone}
     try:
         if not queue:
-            planned, _ = studies.plan(service, user, text, uploads)
-            return _form(user, text, name, planned=planned["cells"], **shown)
-        study = studies.submit(service, user, text, uploads, name)
+            return _form(user, values, found=studies.estimate(service, user, text, uploads), **shown)
+        study = studies.submit(service, user, text, uploads, name, notes)
     except (Refused, TooMany) as error:
         status = 200 if alone else 422 if isinstance(error, Refused) else 429
-        return _form(user, text, name, error=str(error), status=status, **shown)
+        return _form(user, values, error=str(error), status=status, **shown)
     return RedirectResponse(f"/studies/{study.id}", 303)
 
 
 def _form(
     user: User,
-    text: str,
-    name: str,
+    sent: dict[str, str],
     error: str | None = None,
-    planned: list[dict[str, Any]] | None = None,
+    found: dict[str, Any] | None = None,
     uploads: dict[str, str] | None = None,
     alone: bool = False,
     status: int = 200,
 ) -> Response:
     template = "study_form.html" if alone else "new_study.html"
-    values = {"text": text, "name": name, "error": error, "planned": planned, "uploads": uploads or {}}
+    found = found or {"planned": None, "estimate": None}
+    values = {"sent": sent, "error": error, "uploads": uploads or {}, **found}
     return html_page(template, user, status, **values)
 
 
@@ -156,11 +164,16 @@ def stop(study: OwnStudy, service: Services) -> Response:
     return RedirectResponse(f"/studies/{study.id}", 303)
 
 
-@router.post("/{study_id}/share")
-async def share(request: Request, study: OwnStudy, service: Services) -> Response:
-    """Changes who may read."""
-    values, _ = await sent_form(request)
-    await run_in_threadpool(service.store.share_study, study.id, bool(values.get("shared")))
+@router.post("/{study_id}/edit")
+def edit(
+    study: OwnStudy,
+    service: Services,
+    name: Annotated[str, Form(max_length=200)] = "",
+    notes: Annotated[str, Form(max_length=20_000)] = "",
+    shared: Annotated[str, Form(max_length=5)] = "",
+) -> Response:
+    """Changes name, notes, and who may read."""
+    service.store.change_study(study.id, name=name or study.name, notes=notes, shared=bool(shared))
     return RedirectResponse(f"/studies/{study.id}", 303)
 
 

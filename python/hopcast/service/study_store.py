@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from sqlalchemy.orm import Session
 
 from hopcast.service.schema import Run, State, Study, StudyCell, User
 
@@ -57,6 +58,7 @@ class StudyTables:
 
     def add_study(self, study: Study, cells: Sequence[StudyCell], runs: Sequence[Run]) -> None:
         """Puts all cells of a study into the queue."""
+        study.note_words()
         for run in runs:
             run.note_words()
         with self._begin() as session:
@@ -64,17 +66,25 @@ class StudyTables:
             session.flush()
             session.add_all([*runs, *cells])
 
+    def note_words_of_studies(self) -> None:
+        """Lets searches find studies that an earlier build has kept."""
+        with self._begin() as session:
+            for study in session.scalars(select(Study).where(Study.words == "")):
+                study.note_words()
+
     def study(self, study_id: str) -> Study | None:
         """A study, whoever owns it."""
         with self._begin() as session:
             return session.get(Study, study_id)
 
-    def studies(self, owner: User, limit: int, offset: int) -> tuple[Sequence[Study], int]:
+    def studies(self, owner: User, limit: int, offset: int, search: str = "") -> tuple[Sequence[Study], int]:
         """Studies of a user, the latest first, and how many there are in all."""
+        where: list[ColumnElement[bool]] = [Study.owner_id == owner.id]
+        for word in search.lower().split()[:8]:
+            where.append(Study.words.contains(word, autoescape=True))
         with self._begin() as session:
-            mine = Study.owner_id == owner.id
-            count = session.scalar(select(func.count()).select_from(Study).where(mine)) or 0
-            page = select(Study).where(mine).order_by(Study.created_at.desc(), Study.id)
+            count = session.scalar(select(func.count()).select_from(Study).where(*where)) or 0
+            page = select(Study).where(*where).order_by(Study.created_at.desc(), Study.id)
             return session.scalars(page.limit(limit).offset(offset)).all(), count
 
     def cells(self, study_id: str) -> list[Cell]:
@@ -116,12 +126,33 @@ class StudyTables:
             wanted = select(Study).where(Study.created_at < before_s, Study.id.not_in(with_runs))
             return session.scalars(wanted).all()
 
-    def share_study(self, study_id: str, shared: bool) -> None:
-        """Says whether everybody may read a study and its cells."""
-        of_study = select(StudyCell.run_id).where(StudyCell.study_id == study_id)
+    def change_study(self, study_id: str, **values: str | bool) -> Study | None:
+        """Changes name, notes, or who may read; cells have the name of the study, and its readers.
+
+        None if it is gone.
+        """
         with self._begin() as session:
-            session.execute(update(Study).where(Study.id == study_id).values(shared=shared))
-            session.execute(update(Run).where(Run.id.in_(of_study)).values(shared=shared))
+            study = session.get(Study, study_id, with_for_update=True)
+            if study is None:
+                return None
+            before = study.name
+            for field, value in values.items():
+                setattr(study, field, value)
+            study.note_words()
+            of_study = select(StudyCell.run_id).where(StudyCell.study_id == study_id)
+            session.execute(update(Run).where(Run.id.in_(of_study)).values(shared=study.shared))
+            if study.name != before:
+                self._rename_cells(session, study, before)
+            return study
+
+    def _rename_cells(self, session: Session, study: Study, before: str) -> None:
+        """Gives the runs of cells the new name of their study, but for those that were named otherwise."""
+        wanted = select(StudyCell.number, Run).join(Run, Run.id == StudyCell.run_id)
+        was = Study(name=before)
+        for number, run in session.execute(wanted.where(StudyCell.study_id == study.id)):
+            if run.name == was.title_of(number):
+                run.name = study.title_of(number)
+                run.note_words()
 
     def delete_study(self, study_id: str) -> None:
         """Forgets a study and its cells; their runs are deleted before."""

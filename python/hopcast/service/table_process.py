@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,11 @@ _CHARACTERS = 200
 
 
 def shown(fields: dict[str, Any], inputs: Path) -> dict[str, Any]:
-    """Part of a table: names of its columns, rows as texts, and the number of all rows that meet the filter.
+    """Part of a table: names of its columns, rows, and the number of all rows that meet the filter.
 
     fields: `file`; `column`, `relation` and `value` of the filter, which is none if `column` is empty;
     `sort`, a column, or the order of the file if empty; `down`, the largest first; `offset` and `most` of
-    the rows.
+    the rows; `are_texts`, rows as a page shows them.
     """
     import pyarrow
     from pyarrow import parquet
@@ -44,7 +45,8 @@ def shown(fields: dict[str, Any], inputs: Path) -> dict[str, Any]:
         rows = _part(table, fields).to_pylist()
     except pyarrow.ArrowException as error:
         raise InputError(f"{fields['file']}: cannot be shown: {error}") from error
-    texts = [[_text(value) for value in row.values()] for row in rows]
+    written = _text if fields["are_texts"] else _value
+    texts = [[written(value) for value in row.values()] for row in rows]
     return {"columns": names, "rows": texts, "count": table.num_rows}
 
 
@@ -79,6 +81,13 @@ def _meets(column: pyarrow.ChunkedArray, fields: dict[str, Any]) -> pyarrow.Chun
         raise InputError(f"{value!r}: is no number, as those of {fields['column']} are") from None
     compare = {EQUAL: "equal", LESS: "less", MORE: "greater"}[relation]
     return getattr(pyarrow.compute, compare)(column.cast(pyarrow.float64()), number)
+
+
+def _value(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int) else str(value)[:_CHARACTERS]
 
 
 def _text(value: Any) -> str:

@@ -11,6 +11,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from hopcast.service import leavings, process, table_process
 from hopcast.service.access import Readable, Services, Visitor
 from hopcast.service.admission import Refused
+from hopcast.service.answers import TableList, TablePart
+from hopcast.service.api import ERRORS, PREFIX
 from hopcast.service.pages import html_page
 from hopcast.service.probes import TooMany
 from hopcast.service.schema import Run
@@ -21,10 +23,42 @@ _PAGE = 100
 _LIMIT_S = 20
 _ENDING = ".parquet"
 
+_MOST = 10_000
+"""Rows in an answer of the HTTP interface."""
+
 Name = Annotated[str, Query(max_length=200)]
 Relation = Literal["contains", "=", "<", ">"]
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+api_router = APIRouter(prefix=f"{PREFIX}/runs/{{run_id}}/tables", responses=ERRORS, tags=["runs"])
+
+
+@api_router.get("")
+def listing(run: Readable, service: Services) -> TableList:
+    """Lists the tables of a run."""
+    return TableList(tables=_names(service, run))
+
+
+@api_router.get("/{name}")
+def rows(
+    run: Readable,
+    name: str,
+    service: Services,
+    column: Annotated[
+        str, Query(max_length=200, description="Column of the filter; all rows if empty.")
+    ] = "",
+    relation: Relation = "contains",
+    value: Name = "",
+    sort: Annotated[
+        str, Query(max_length=200, description="Column by which rows are sorted; as written if empty.")
+    ] = "",
+    down: Annotated[bool, Query(description="The largest first.")] = False,
+    limit: Annotated[int, Query(ge=1, le=_MOST)] = _PAGE,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> TablePart:
+    """Gives rows of a table of a run."""
+    asked = {"column": column, "relation": relation, "value": value, "sort": sort, "down": down}
+    return TablePart(**_part(service, run, name, asked, offset, limit, are_texts=False))
 
 
 @router.get("/runs/{run_id}/tables")
@@ -50,9 +84,6 @@ def table(
     page: Annotated[int, Query(ge=1, le=10**7)] = 1,
 ) -> Response:
     """Rows of a table."""
-    names = _names(service, run)
-    if name not in names:
-        raise HTTPException(404, "this run has no such table")
     asked: dict[str, Any] = {
         "column": column,
         "relation": relation,
@@ -60,20 +91,27 @@ def table(
         "sort": sort,
         "down": down,
     }
-    file = f"{name}{_ENDING}"
-    fields = {**asked, "file": file, "offset": (page - 1) * _PAGE, "most": _PAGE}
     error, status = None, 200
     found: dict[str, Any] = {"columns": [], "rows": [], "count": 0}
     try:
-        found = service.pool.task("table", fields, {file: _report(service, run) / file}, _LIMIT_S)
+        found = _part(service, run, name, asked, (page - 1) * _PAGE, _PAGE, are_texts=True)
     except (Refused, TooMany) as refused:
         error, status = str(refused), 422 if isinstance(refused, Refused) else 429
     pages = max(1, -(-found["count"] // _PAGE))
     shown = {"asked": asked, "found": found, "error": error, "page": page, "pages": pages}
-    relations = table_process.RELATIONS
-    return html_page(
-        "table_page.html", user, status, run=run, name=name, names=names, relations=relations, **shown
-    )
+    shown |= {"names": _names(service, run), "relations": table_process.RELATIONS}
+    return html_page("table_page.html", user, status, run=run, name=name, **shown)
+
+
+def _part(
+    service: Service, run: Run, name: str, asked: dict[str, Any], offset: int, most: int, are_texts: bool
+) -> dict[str, Any]:
+    """Rows of a table, see `table_process`. Raises `Refused` and `TooMany`."""
+    if name not in _names(service, run):
+        raise HTTPException(404, "this run has no such table")
+    file = f"{name}{_ENDING}"
+    fields = {**asked, "file": file, "offset": offset, "most": most, "are_texts": are_texts}
+    return service.pool.task("table", fields, {file: _report(service, run) / file}, _LIMIT_S)
 
 
 def _report(service: Service, run: Run) -> Path:
