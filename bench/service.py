@@ -3,7 +3,7 @@
     python bench/service.py [--users 50] [--runs 500] [--kills 50] [--kept 10000] [--postgresql]
 
 Checks that no submission and no finished run is lost and that equal requests have equal outcomes. With
---postgresql, the database is a PostgreSQL server, which is killed at random, too.
+--postgresql, the runs that are submitted are kept by a PostgreSQL server, which is killed at random, too.
 Prints times of pages and the memory of the server. Talks to the loopback interface alone.
 """
 
@@ -220,12 +220,14 @@ def main() -> None:
     parser.add_argument("--postgresql", action="store_true")
     given = parser.parse_args()
     database = Postgres() if given.postgresql else None
-    with tempfile.TemporaryDirectory() as folder:
-        if given.kept:
-            pages(Path(folder) / "pages", given.kept)
-        load(Path(folder) / "load", given.users, given.runs, given.kills, database)
-    if database is not None:
-        database.close()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            if given.kept:
+                pages(Path(folder) / "pages", given.kept)
+            load(Path(folder) / "load", given.users, given.runs, given.kills, database)
+    finally:
+        if database is not None:
+            database.close()
 
 
 if __name__ == "__main__":

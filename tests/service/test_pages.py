@@ -181,7 +181,7 @@ def test_pages_load_nothing_from_elsewhere(browser: TestClient, alice: User) -> 
 
 
 def test_the_page_of_a_run_follows_it(browser: TestClient, alice: User) -> None:
-    run = alice.submit(request(64, {"iterations": "1500"}, messages=1000, matrix_periods=1000, ppn=8))
+    run = alice.submit(request(64, {"iterations": "6000"}, messages=1000, matrix_periods=1000, ppn=8))
     page = browser.get(f"/runs/{run}").text
     assert f'sse-connect="/runs/{run}/events"' in page
     text = browser.get(f"/runs/{run}/events").text  # until the run is over

@@ -19,6 +19,7 @@ from hopcast import core
 from hopcast.experiment import runners
 from hopcast.service import studies
 from hopcast.service.admission import Refused
+from hopcast.service.probes import TooMany
 from hopcast.study import conduct, file
 
 STUDY = """platform = "{}"
@@ -177,6 +178,24 @@ def test_an_estimate_begins_some_cells(idle: User) -> None:
     assert "study.toml: cell " in answer["detail"] and "--bytes=" in answer["detail"]
 
 
+def test_an_estimate_is_of_the_cells_that_could_be_begun(idle: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    estimate, begun = idle.service.pool.estimate, []
+
+    def one(*asked: Any) -> dict[str, Any]:
+        if len(begun) == most:
+            raise TooMany("others make estimates")
+        begun.append(asked)
+        return estimate(*asked)
+
+    monkeypatch.setattr(idle.service.pool, "estimate", one)
+    body = {"study": STUDY.format("fat-tree")}
+    most = 2
+    found = idle.ask("POST", "/studies/estimates", json=body)
+    assert len(found["tried"]) == 2 and not found["is_whole"]
+    most = 2  # no more are begun
+    assert "others" in idle.ask("POST", "/studies/estimates", 429, json=body)["detail"]
+
+
 def test_studies_have_names_and_notes_and_are_found(idle: User, bob: User) -> None:
     text = STUDY.format("fat-tree")
     first, second = (
@@ -200,13 +219,21 @@ def test_studies_have_names_and_notes_and_are_found(idle: User, bob: User) -> No
     assert idle.ask("GET", f"/runs/{named}")["name"] == "my favourite"
     assert idle.ask("PATCH", f"/studies/{second['id']}", json={"shared": True})["notes"] == "Tuesday"
     assert bob.ask("GET", f"/runs/{run}")["id"] == run
-    idle.ask("PATCH", f"/studies/{second['id']}", 422, json={"name": ""})
+    for name in ("", "  "):
+        idle.ask("PATCH", f"/studies/{second['id']}", 422, json={"name": name})
+    idle.ask("PATCH", f"/runs/{run}", json={"shared": False})
+    idle.ask("PATCH", f"/studies/{second['id']}", json={"notes": "Wednesday"})
+    bob.ask("GET", f"/runs/{run}", 404)
     browser = browser_of(idle)
     assert "as of Monday" in browser.get(f"/studies/{first['id']}").text
-    form = {"name": "Form", "notes": "<b>bold</b>"}
+    form = {"name": " Form ", "notes": "<b>bold</b>" + 9_990 * "\r\n"}
     assert browser.post(f"/studies/{first['id']}/edit", data=form).status_code == 303
     page = browser.get(f"/studies/{first['id']}").text
-    assert "&lt;b&gt;bold" in page and "<b>bold" not in page
+    assert "&lt;b&gt;bold" in page and "<b>bold" not in page and "<h1>Form</h1>" in page
+    idle.ask("POST", f"/studies/{first['id']}/stop", 202)
+    assert "Form" in browser.get(f"/studies/{first['id']}/report").text
+    idle.ask("PATCH", f"/studies/{first['id']}", json={"name": "Renamed"})
+    assert "Renamed" in browser.get(f"/studies/{first['id']}/report").text
     bob.ask("PATCH", f"/studies/{first['id']}", 404, json={"name": "stolen"})
 
 

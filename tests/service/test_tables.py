@@ -16,7 +16,7 @@ from pyarrow import parquet
 from servers import Server
 
 from hopcast.errors import InputError
-from hopcast.service import table_process
+from hopcast.service import leavings, table_process
 
 ASKED = {"file": "t.parquet", "column": "", "relation": "contains", "value": "", "sort": "", "down": False}
 ASKED |= {"offset": 0, "most": 100, "are_texts": True}
@@ -50,11 +50,14 @@ def test_rows_are_sorted_filtered_and_cut(place: Path) -> None:
     assert found["count"] == 2 and len(found["rows"]) == 1
 
 
-def test_scripts_have_values(tmp_path: Path) -> None:
+def test_scripts_have_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     columns = {"a": [1, None], "b": [0.1 + 0.2, math.nan], "c": [True, False], "d": ["x" * 300, ""]}
     parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
     found = table_process.shown(ASKED | {"are_texts": False}, tmp_path)
     assert found["rows"] == [[1, 0.1 + 0.2, True, "x" * 200], [None, None, False, ""]]
+    monkeypatch.setattr(leavings, "ANSWER_B", 200)
+    with pytest.raises(InputError, match="2 rows are too large for one answer; ask for fewer"):
+        table_process.shown(ASKED, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -196,17 +196,28 @@ def test_calibration_gives_back_latency_and_bandwidth(library: str, tmp_path: Pa
     rows = [f"PingPong,{size}\n" for size in [*small, *large] * 3]
     random.Random(1).shuffle(rows)
     (tmp_path / "list.csv").write_text("".join(rows))
-    printed = measured(tmp_path / "out", library, "--design", tmp_path / "list.csv")
+    expected = pytest.approx(12.5e6 * 1448 / 1514, rel=0.1)
+    # Other work of this machine disturbs what is measured, and not always.
+    for turn in range(3):
+        shortest, rate = _fitted(tmp_path / str(turn), library, tmp_path / "list.csv")
+        if 400e-6 <= shortest <= 800e-6 and rate == expected:
+            break
+    assert 400e-6 <= shortest <= 800e-6
+    assert rate == expected
+
+
+def _fitted(folder: Path, library: str, design: Path) -> tuple[float, float]:
+    """Half of the shortest ping-pong [s] and the rate of long messages [B/s] on a platform that is fitted."""
+    folder.mkdir()
+    printed = measured(folder / "out", library, "--design", design)
     assert re.search(r"54 measurements between hc\d+h0 and hc\d+h1", printed)
-    platform = tmp_path / "testbed.toml"
+    platform = folder / "testbed.toml"
     calibrate(
-        *("fit", tmp_path / "out", "-o", platform),
+        *("fit", folder / "out", "-o", platform),
         *("--breakpoints", "50000", "--eager-limit", "50000", "--flop-rate", "1 Gflop/s"),
     )
     shortest, short, long = ping_pong_s(str(platform), [1, 200_000, 1_000_000]) / 2
-    assert 400e-6 <= shortest <= 800e-6
-    rate = 800_000 / (long - short)
-    assert rate == pytest.approx(12.5e6 * 1448 / 1514, rel=0.1)
+    return shortest, 800_000 / (long - short)
 
 
 THRESHOLDS = {

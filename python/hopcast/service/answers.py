@@ -137,7 +137,7 @@ class StudySubmission(_Strict):
 class StudyChanges(_Strict):
     """Fields of a study that its owner may change."""
 
-    name: str | None = Field(default=None, min_length=1, max_length=200)
+    name: str | None = Field(default=None, pattern=r"\S", max_length=200)
     notes: str | None = Field(default=None, max_length=20_000)
     shared: bool | None = Field(
         default=None, description="Whether everybody who has its link may read it and its cells."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Response
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 _MOST = 50
 """Most runs of a comparison: each has a column."""
+_REPORTS_B = 32 << 20
+"""Size of their reports together [B], which take more memory once they are read."""
+_one_at_a_time = threading.Lock()
 
 Chosen = Annotated[
     list[str], Query(default_factory=list, max_length=200, description="Ids of two runs or more.")
@@ -41,15 +45,20 @@ def compare_page(user: Signed, service: Services, run: Chosen) -> Response:
     """The comparison itself, as 'hopcast compare --out' writes it."""
     from hopcast.report.html import comparison_page
 
-    page = comparison_page(_compared(service, _chosen(user, service, run)))
+    page = _made(service, _chosen(user, service, run), lambda found: comparison_page(found).encode())
     return HTMLResponse(page, headers={"Content-Security-Policy": access.SafeHeaders.REPORT_POLICY})
 
 
-@api_router.get("")
-def comparison(user: Signed, service: Services, run: Chosen) -> ComparisonState:
+@api_router.get("", response_model=ComparisonState)
+def comparison(user: Signed, service: Services, run: Chosen) -> Response:
     """Sets runs side by side: what differs in platform and options, then results; A is the first."""
     runs = _chosen(user, service, run)
-    found = _compared(service, runs)
+    found = _made(service, runs, lambda found: _state(found, runs).model_dump_json().encode())
+    return Response(found, media_type="application/json")
+
+
+def _state(found: Comparison, runs: Sequence[Run]) -> ComparisonState:
+    """The comparison of these runs as scripts get it."""
     groups = [
         ComparedGroup(
             title=group.title,
@@ -60,24 +69,22 @@ def comparison(user: Signed, service: Services, run: Chosen) -> ComparisonState:
         )
         for group in found.groups
     ]
-    return ComparisonState(
-        title=found.title,
-        verdict=found.verdict,
-        runs=dict(zip(found.letters, (one.id for one in runs), strict=True)),
-        groups=groups,
-    )
+    ids = dict(zip(found.letters, (run.id for run in runs), strict=True))
+    return ComparisonState(title=found.title, verdict=found.verdict, runs=ids, groups=groups)
 
 
-def _compared(service: Service, runs: Sequence[Run]) -> Comparison:
-    """The comparison of runs that have reports."""
+def _made(service: Service, runs: Sequence[Run], make: Callable[[Comparison], bytes]) -> bytes:
+    """What `make` makes of the comparison of runs that have reports."""
     from hopcast.report import store
     from hopcast.report.compare import compare as compared
 
-    reports = [service.settings.run_folder(one.id) / process.REPORT for one in runs]
+    files = [service.settings.run_folder(one.id) / process.REPORT / "report.json" for one in runs]
     places = [one.name or f"{one.workload} on {one.platform}" for one in runs]
+    if sum(file.stat().st_size for file in files) > _REPORTS_B:
+        raise HTTPException(422, "the reports of these runs are too large together; choose fewer")
     try:
-        # Of the tables nothing is shown, so they are not read.
-        return compared([store.read(folder / "report.json") for folder in reports], places)
+        with _one_at_a_time:  # Of the tables nothing is shown, so they are not read.
+            return make(compared([store.read(file) for file in files], places))
     except Exception as error:
         if not any(admission.is_program(one.request) for one in runs):
             raise

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, StreamingResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from pydantic import AfterValidator
 from starlette.concurrency import run_in_threadpool
 
 from hopcast import __version__ as VERSION, core
@@ -27,6 +28,16 @@ from hopcast.service.submission import TooMany
 
 _PAGE = 50
 _MOST_FORM_FIELDS = 1000
+MOST_NOTES = 20_000
+
+
+def notes_of(text: str) -> str:
+    """Notes of a form, whose browser counts the end of a line as one character and sends two."""
+    return text.replace("\r\n", "\n")[:MOST_NOTES]
+
+
+SentNotes = Annotated[str, Form(max_length=2 * MOST_NOTES), AfterValidator(notes_of)]
+"""Notes as a browser sends them."""
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -144,7 +155,7 @@ def _answer_form(
         if not queue:
             found = service.pool.estimate(admission_of, files, user.id)
             return _form(user, values, estimate=found, **shown)
-        name, notes = values.get("name", "")[:200], values.get("notes", "")[:20_000]
+        name, notes = values.get("name", "")[:200], notes_of(values.get("notes", ""))
         run = submission.submit(service, user, admission_of, files, name, notes)
     except Refused as error:
         return _form(user, values, error=error, status=200 if alone else 422, **shown)
@@ -246,11 +257,11 @@ def edit(
     run: Own,
     service: Services,
     name: Annotated[str, Form(max_length=200)] = "",
-    notes: Annotated[str, Form(max_length=20_000)] = "",
+    notes: SentNotes = "",
     shared: Annotated[str, Form(max_length=5)] = "",
 ) -> Response:
     """Changes name, notes, and who may read."""
-    service.store.rename(run.id, name=name, notes=notes, shared=bool(shared))
+    service.store.rename(run.id, name=name.strip(), notes=notes, shared=bool(shared))
     return RedirectResponse(f"/runs/{run.id}", 303)
 
 

@@ -311,15 +311,18 @@ class Store(StudyTables, QueueTables):
 
 
 def _add_columns(engine: Engine) -> None:
-    """Adds columns that the database of an earlier build lacks; rows of its have their defaults."""
+    """Adds columns that the database of an earlier build lacks; in its rows they have their defaults."""
     there = inspect(engine)
+    # Two servers that begin at once may both miss them; those over a file have a lock before.
+    unless = "IF NOT EXISTS " if engine.dialect.name == "postgresql" else ""
     for table in Base.metadata.sorted_tables:
         known = {column["name"] for column in there.get_columns(table.name)}
         for column in table.columns:
             if column.name not in known:
+                assert column.nullable or column.server_default is not None, column
                 words = CreateColumn(column).compile(engine)
                 with engine.begin() as connection:
-                    connection.execute(DDL(f"ALTER TABLE {table.name} ADD COLUMN {words}"))
+                    connection.execute(DDL(f"ALTER TABLE {table.name} ADD COLUMN {unless}{words}"))
 
 
 def _without_nul(

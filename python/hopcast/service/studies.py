@@ -22,6 +22,7 @@ from hopcast.service.schema import Run, State, Study, StudyCell, User
 from hopcast.service.state import Service
 from hopcast.service.store import secret
 from hopcast.service.study_store import DELETED, Cell
+from hopcast.service.submission import TooMany
 
 _PLAN_S, _PAGE_S = 20, 60
 """Times that the list of cells, and the page, may take [s]."""
@@ -116,6 +117,10 @@ def estimate(service: Service, user: User, text: str, uploads: Mapping[str, str]
             tried[number] = service.pool.estimate(one, files, user.id)
         except Refused as error:
             raise _of_cell(number, settings, error) from error
+        except TooMany:
+            if not tried:
+                raise
+            break
         if time.monotonic() > end_s:
             break
     return {"planned": planned["cells"], "estimate": _sum(service, count, tried)}
@@ -226,7 +231,7 @@ def _inputs(service: Service, run_ids: list[str]) -> dict[str, Path]:
 def _written(service: Service, study: Study, kind: str, links: Mapping[int, str]) -> Path:
     """Folder of table and page, which are made anew where more cells are over."""
     states = [cell.state for cell in service.store.cells(study.id)]
-    stamp = json.dumps([states, sorted(links)])
+    stamp = json.dumps([study.name, states, sorted(links)])
     folder = _folder(service, study) / kind
     if _is_written(folder, stamp):
         return folder

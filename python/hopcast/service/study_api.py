@@ -62,7 +62,10 @@ def state(study: ReadableStudy, service: Services) -> StudyState:
 def change(body: StudyChanges, study: OwnStudy, service: Services) -> StudyState:
     """Changes name, notes, or who may read; its cells are renamed with it, and have the same readers."""
     values = body.model_dump(exclude_none=True)
-    return _state(service, (values and service.store.change_study(study.id, **values)) or study)
+    changed = service.store.change_study(study.id, **values)
+    if changed is None:
+        raise HTTPException(404, "there is no such study")
+    return _state(service, changed)
 
 
 @router.post("/{study_id}/stop", status_code=202)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, delete, func, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from hopcast.service.schema import Run, State, Study, StudyCell, User
 
@@ -78,14 +78,15 @@ class StudyTables:
             return session.get(Study, study_id)
 
     def studies(self, owner: User, limit: int, offset: int, search: str = "") -> tuple[Sequence[Study], int]:
-        """Studies of a user, the latest first, and how many there are in all."""
+        """Studies of a user without their files, the latest first, and how many there are in all."""
+        large = [defer(one, raiseload=True) for one in (Study.text, Study.words)]
         where: list[ColumnElement[bool]] = [Study.owner_id == owner.id]
         for word in search.lower().split()[:8]:
             where.append(Study.words.contains(word, autoescape=True))
         with self._begin() as session:
             count = session.scalar(select(func.count()).select_from(Study).where(*where)) or 0
             page = select(Study).where(*where).order_by(Study.created_at.desc(), Study.id)
-            return session.scalars(page.limit(limit).offset(offset)).all(), count
+            return session.scalars(page.limit(limit).offset(offset).options(*large)).all(), count
 
     def cells(self, study_id: str) -> list[Cell]:
         """Cells of a study, by number."""
@@ -135,12 +136,13 @@ class StudyTables:
             study = session.get(Study, study_id, with_for_update=True)
             if study is None:
                 return None
-            before = study.name
+            before, was_shared = study.name, study.shared
             for field, value in values.items():
                 setattr(study, field, value)
             study.note_words()
-            of_study = select(StudyCell.run_id).where(StudyCell.study_id == study_id)
-            session.execute(update(Run).where(Run.id.in_(of_study)).values(shared=study.shared))
+            if study.shared != was_shared:
+                of_study = select(StudyCell.run_id).where(StudyCell.study_id == study_id)
+                session.execute(update(Run).where(Run.id.in_(of_study)).values(shared=study.shared))
             if study.name != before:
                 self._rename_cells(session, study, before)
             return study

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopcast.errors import InputError
+from hopcast.service import leavings
 
 if TYPE_CHECKING:
     import pyarrow
@@ -47,7 +49,12 @@ def shown(fields: dict[str, Any], inputs: Path) -> dict[str, Any]:
         raise InputError(f"{fields['file']}: cannot be shown: {error}") from error
     written = _text if fields["are_texts"] else _value
     texts = [[written(value) for value in row.values()] for row in rows]
-    return {"columns": names, "rows": texts, "count": table.num_rows}
+    answer = {"columns": names, "rows": texts, "count": table.num_rows}
+    if len(json.dumps(answer)) > leavings.ANSWER_B:
+        raise InputError(
+            f"{fields['file']}: these {len(texts):,} rows are too large for one answer; ask for fewer"
+        )
+    return answer
 
 
 def _part(table: pyarrow.Table, fields: dict[str, Any]) -> pyarrow.Table:

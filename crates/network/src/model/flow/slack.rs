@@ -1,9 +1,10 @@
 //! Slack: on links that a crowd has reached, rates follow changes in steps.
 //!
-//! A link is crowded while 64 or more flows share it, once it has changed the rates of those that it holds back 64 times
-//! for each flow that has come: until then, exact rates cost no more than what slack costs. One that has been crowded is
-//! so again from 16 flows on. At the end of an instant, crowded links get slack, and with them all links that share a flow with a link that has some; a link keeps
-//! it until it is empty. All others have exact rates: what no crowd reaches is as it would be without slack, to the bit.
+//! A link is crowded while 64 or more flows share it, once it has changed the rates of what it holds back (bundles, see
+//! `bundles.rs`) 64 times for each flow that has come. Both count from the beginning of the run: a crowd after a long time
+//! that cost little has exact rates for longer. One that has been crowded is so again from 16 flows on, at once. Before rates
+//! are next computed, crowded links get slack, and with them all links that share a flow with a link that has some; a link
+//! keeps it until it is empty. All others have exact rates: what no crowd reaches is as it would be without slack, to the bit.
 //!
 //! Exact rates of coupled crowds cost most: each flow that comes to a link or leaves it changes the n others a little, and
 //! each of them the n flows on another link. A link with slack is left as it is while
@@ -27,7 +28,7 @@
 //! of all-to-alls, incasts and shuffled messages of 96 hosts on dragonfly, torus and fat tree are 0.3 % short to 0.1 % long,
 //! mean latencies 0.3 % short to 0.2 % long, and 99 of 100 latencies within 5 %; that of a short message may be three times
 //! as long. Halos, whose steps wait for each other and would end up to 4 % later, change their rates less often, and are
-//! exact: of 64 KiB on 1,024 ranks, less than 8 times for each flow on hopper and mustang, 32 on aries.
+//! exact in runs without a crowd: of 64 KiB on 1,024 ranks, less than 8 times for each flow on hopper and mustang, 32 on aries.
 //! Rates depend on the order of instants, and may on that in which simultaneous messages are handed over, which is the same
 //! in each run.
 
