@@ -196,14 +196,14 @@ def test_calibration_gives_back_latency_and_bandwidth(library: str, tmp_path: Pa
     rows = [f"PingPong,{size}\n" for size in [*small, *large] * 3]
     random.Random(1).shuffle(rows)
     (tmp_path / "list.csv").write_text("".join(rows))
-    expected = pytest.approx(12.5e6 * 1448 / 1514, rel=0.1)
-    # Other work of this machine disturbs what is measured, and not always.
+    expected = 12.5e6 * 1448 / 1514
+    # Other work of this machine adds to times, and not always.
     for turn in range(3):
         shortest, rate = _fitted(tmp_path / str(turn), library, tmp_path / "list.csv")
-        if 400e-6 <= shortest <= 800e-6 and rate == expected:
+        assert shortest >= 400e-6 and rate < 1.1 * expected
+        if shortest < 800e-6 and rate > 0.9 * expected:
             break
-    assert 400e-6 <= shortest <= 800e-6
-    assert rate == expected
+    assert shortest < 1.5e-3 and rate > 0.6 * expected, "a round trip for one way would be half of the rate"
 
 
 def _fitted(folder: Path, library: str, design: Path) -> tuple[float, float]:
