@@ -74,7 +74,7 @@ def _state(found: Comparison, runs: Sequence[Run]) -> ComparisonState:
 
 
 def _made(service: Service, runs: Sequence[Run], make: Callable[[Comparison], bytes]) -> bytes:
-    """What `make` makes of the comparison of runs that have reports."""
+    """The comparison of runs that have reports, as `make` writes it."""
     from hopcast.report import store
     from hopcast.report.compare import compare as compared
 
