@@ -48,11 +48,11 @@ def shown(fields: dict[str, Any], inputs: Path) -> dict[str, Any]:
     except pyarrow.ArrowException as error:
         raise InputError(f"{fields['file']}: cannot be shown: {error}") from error
     written = _text if fields["are_texts"] else _value
-    texts = [[written(value) for value in row.values()] for row in rows]
-    answer = {"columns": names, "rows": texts, "count": table.num_rows}
+    cells = [[written(value) for value in row.values()] for row in rows]
+    answer = {"columns": names, "rows": cells, "count": table.num_rows}
     if len(json.dumps(answer)) > leavings.ANSWER_B:
         raise InputError(
-            f"{fields['file']}: these {len(texts):,} rows are too large for one answer; ask for fewer"
+            f"{fields['file']}: these {len(cells):,} rows are too large for one answer; ask for fewer"
         )
     return answer
 

@@ -36,13 +36,13 @@ struct Clock {
     pace: Rate,
 }
 
-/// Traffic of a link of the fabric.
+/// Traffic of a link, and how often its flows have changed their rates.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Carried {
     latency: Duration,
     bytes: Bytes,
     pub messages: u64,
-    /// Changes of rates that it has made of what it holds back, see `slack.rs`.
+    /// Number of bundles that it held back when its level changed, added up over all changes.
     pub changes: u64,
     busy: Duration,
     /// Since when there are flows on it.
@@ -73,9 +73,9 @@ pub(super) struct Links {
     pub patience: u8,
     /// Links with fewer flows are tracked.
     pub few: u32,
-    /// Links with as many flows may be crowded, see `slack.rs`,
+    /// Fewest flows of a crowded link, see `slack.rs`.
     pub many: u32,
-    /// and are once they have made as many changes of rates for each flow that has come.
+    /// Fewest changes of rates of a crowded link, for each flow that has come.
     pub costly: u64,
     /// Links that may have become crowded in this instant.
     pub crowded: Vec<u32>,

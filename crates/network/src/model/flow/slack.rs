@@ -42,10 +42,10 @@ use crate::model::rate::Rate;
 /// Slack of links on which rates are exact.
 pub(super) const EXACT: i64 = -1;
 
-/// Links with as many flows may be crowded,
+/// Fewest flows of a crowded link.
 pub(super) const MANY: u32 = 64;
 
-/// and are once they have made as many changes of rates for each flow that has come.
+/// Fewest changes of rates of a crowded link, for each flow that has come.
 pub(super) const COSTLY: u64 = 64;
 
 /// Flows of a crowded link for each of one that is crowded again.
