@@ -67,7 +67,7 @@ class User:
         """State of a run as soon as it fits."""
         end_s = time.monotonic() + limit_s
         while not fits(state := self.ask("GET", f"/runs/{run}")):
-            assert time.monotonic() < end_s, state
+            assert time.monotonic() < end_s, str(state)
             time.sleep(0.05)
         return state
 
