@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::units::{Bytes, Duration, QuantityError};
+use crate::units::{Bytes, Duration, QuantityError, rounded};
 
 /// A time that grows with a size.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -33,7 +33,7 @@ impl LinearTime {
         if self.per_byte == 0.0 {
             return self.constant;
         }
-        self.constant + Duration((self.per_byte * size.0 as f64).round() as u64)
+        self.constant + Duration(rounded(self.per_byte * size.0 as f64))
     }
 }
 

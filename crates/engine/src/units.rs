@@ -41,6 +41,13 @@ pub struct EventRate(pub u64);
 
 const PS_PER_S: f64 = 1e12;
 
+/// The nearest whole number, halves upwards, of a number from zero to 2⁶⁴: [`f64::round`] without a call.
+#[inline]
+pub(crate) fn rounded(value: f64) -> u64 {
+    let whole = value as u64;
+    whole.saturating_add(u64::from(value - whole as f64 >= 0.5))
+}
+
 impl Time {
     /// The start of a run.
     pub const ZERO: Time = Time(0);
@@ -65,7 +72,7 @@ impl Duration {
     /// Converts seconds (≥ 0), rounded to the nearest picosecond; more than 213 days saturates.
     pub fn from_seconds(seconds: f64) -> Duration {
         assert!(seconds >= 0.0, "a duration is not negative: {seconds}");
-        Duration((seconds * PS_PER_S).round() as u64)
+        Duration(rounded(seconds * PS_PER_S))
     }
     /// Converts whole nanoseconds.
     pub const fn from_ns(ns: u64) -> Duration {
@@ -79,7 +86,7 @@ impl Duration {
     #[inline]
     pub fn scaled(self, factor: f64) -> Duration {
         assert!(factor >= 0.0, "a scale is not negative: {factor}");
-        Duration((self.0 as f64 * factor).round() as u64)
+        Duration(rounded(self.0 as f64 * factor))
     }
     /// Difference, or zero if `other` is longer.
     #[inline]
@@ -410,6 +417,17 @@ impl fmt::Display for FlopRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Numbers around halves, of all sizes, and those that are no whole number's neighbours.
+    #[test]
+    fn numbers_are_rounded_as_by_the_library() {
+        let edges = [0.0, 0.5, 0.499_999_999_999_999_94, 1.5, 2.5, 4503599627370497.5, 9007199254740993.0];
+        let large = [1e18, 9.3e18, 1.8e19, 1e30, f64::INFINITY];
+        let many = (0..10_000).map(|number| f64::from(number) * 0.37 + 1e9 * f64::from(number % 7) / 3.0);
+        for value in edges.into_iter().chain(large).chain(many) {
+            assert_eq!(rounded(value), value.round() as u64, "{value}");
+        }
+    }
 
     #[test]
     fn text_carries_its_unit() {

@@ -29,6 +29,7 @@ mod matching;
 mod memberships;
 mod memory;
 mod mismatch;
+mod noise;
 mod overheads;
 mod poll_loop;
 mod predefined;
@@ -73,7 +74,8 @@ use file::Files;
 use functions::Functions;
 use index::{FileAccessIndex, LateIndex, Numbered, OutboxIndex, SocketIndex};
 use memory::Memory;
-use overheads::{Late, Noise, begins_apart, overlap_of};
+use noise::Noise;
+use overheads::{Late, begins_apart, overlap_of};
 use predefined::Predefined;
 use present_event::PresentEvent;
 use processes::Processes;
@@ -237,6 +239,7 @@ impl World {
         assert!((1..1 << 31).contains(&ranks), "a world has 1 to 2^31 - 1 ranks, not {ranks}");
         assert!(setup.protocol.poll > Duration::ZERO, "a poll takes time, or loops of tests never end");
         let seen = setup.protocol.progress.seen_at_first();
+        let noise = setup.noise.take().map(Noise::new);
         World {
             processes: Processes::new(ranks as u32, seen, |rank| setup.owns(rank)),
             predefined: Predefined::new(ranks as u32, setup.jobs.clone()),
@@ -248,8 +251,8 @@ impl World {
             event: PresentEvent::default(),
             copies_have_overheads: setup.host.memory.has_overheads(),
             begins_apart: begins_apart(&setup.host),
-            may_hold_back: setup.noise.is_some() || overlap_of(&setup.host),
-            noise: setup.noise.take().map(Noise::new),
+            may_hold_back: overlap_of(&setup.host) || noise.as_ref().is_some_and(Noise::delays_messages),
+            noise,
             late: Numbered::default(),
             functions: Functions::new(std::mem::take(&mut setup.functions)),
             completion: Completion::default(),

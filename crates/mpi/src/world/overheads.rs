@@ -1,49 +1,27 @@
-//! CPU times of the messages of a rank, and the drawing of their noise: see [`crate::message_noise`].
+//! CPU times of the messages of a rank, and messages that are held back.
 
-use engine::hash::Map;
-use engine::random::{SmallStream, small_stream};
 use engine::{Bytes, Duration, Lane, LinearTime, Owner};
 use network::{Arrival, Delays, Happening, HostParameters, IdleTime, Message, Network};
 
-use crate::message_noise::{MessageNoise, Purpose};
+use crate::message_noise::Purpose;
 use crate::operation::Rank;
 use crate::world::flight::Flight;
 use crate::world::index::LateIndex;
+use crate::world::noise::Section;
 use crate::world::protocol_message::{Ends, ProtocolMessage};
 use crate::world::{Context, Wake, World};
-
-/// A time of a message, and the section of the platform that says it.
-#[derive(Clone, Copy)]
-struct Found {
-    time: LinearTime,
-    purpose: Purpose,
-    /// True if it is that of a regime of copies within a host.
-    in_memory: bool,
-    regime: usize,
-}
 
 impl World {
     /// CPU time of `rank` to send `size` bytes to `other`.
     #[inline(always)]
     pub(super) fn send_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Duration {
-        if self.overheads_are_plain(rank, other) {
-            return self.setup.host.regimes[self.setup.host.regime_of(size)].send_overhead.of(size);
-        }
-        self.general_overhead(rank, other, size, Purpose::Send)
+        self.overhead(rank, other, size, Purpose::Send)
     }
 
-    /// True if the CPU times of messages between these ranks follow from sizes alone: they have no noise, and are not those
-    /// of copies within a host, which may be others.
+    /// CPU time of `rank` to receive `size` bytes from `other`.
     #[inline(always)]
-    fn overheads_are_plain(&self, one: Rank, other: Rank) -> bool {
-        self.noise.is_none() && !(self.copies_have_overheads && self.are_together(one, other))
-    }
-
-    /// The time for `purpose`, which every regime has.
-    #[inline(never)]
-    fn general_overhead(&mut self, rank: Rank, other: Rank, size: Bytes, purpose: Purpose) -> Duration {
-        let found = self.find(rank, other, size, purpose).expect("every regime has it");
-        self.spend(rank, size, found)
+    pub(super) fn receive_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Duration {
+        self.overhead(rank, other, size, Purpose::Receive)
     }
 
     /// CPU time of a call of `rank` that begins to send `size` bytes to `other`, where that has a time of its own.
@@ -51,61 +29,73 @@ impl World {
         if !self.begins_apart {
             return None;
         }
-        let found = self.find(rank, other, size, Purpose::Isend)?;
-        Some(self.spend(rank, size, found))
+        let (time, section) = self.find(rank, other, size, Purpose::Isend);
+        Some(self.spend(rank, time?.of(size), section, Purpose::Isend))
     }
 
-    /// CPU time of `rank` to receive `size` bytes from `other`.
+    /// The time for `purpose`, which every regime has.
     #[inline(always)]
-    pub(super) fn receive_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Duration {
-        if self.overheads_are_plain(rank, other) {
-            return self.setup.host.regimes[self.setup.host.regime_of(size)].receive_overhead.of(size);
+    fn overhead(&mut self, rank: Rank, other: Rank, size: Bytes, purpose: Purpose) -> Duration {
+        let (time, section) = self.find(rank, other, size, purpose);
+        self.spend(rank, time.expect("every regime has it").of(size), section, purpose)
+    }
+
+    /// The time for `purpose`, without noise, and the section of the platform that says it.
+    #[inline(always)]
+    fn find(&self, one: Rank, other: Rank, size: Bytes, purpose: Purpose) -> (Option<LinearTime>, Section) {
+        match self.copies_have_overheads && self.are_together(one, other) {
+            true => self.within_host(one, other, size, purpose),
+            false => self.between_hosts(size, purpose),
         }
-        self.general_overhead(rank, other, size, Purpose::Receive)
     }
 
-    /// The time for `purpose`: where the ranks are together that of the regime of copies at their level, or of the host
-    /// itself, if one of them says it; else that of the regime between hosts.
-    #[inline(always)]
-    fn find(&self, one: Rank, other: Rank, size: Bytes, purpose: Purpose) -> Option<Found> {
-        let host = &self.setup.host;
-        if self.are_together(one, other) {
-            let [one, other] = [one, other].map(|rank| self.setup.placement[rank.0 as usize].process);
-            let at_level = host.memory.regime_between(one, other, size);
-            let of_host = host.memory.regime_of(size);
-            for regime in [at_level, of_host] {
-                let memory = &host.memory.regimes[regime];
-                let own = match purpose {
-                    Purpose::Send => memory.send_overhead,
-                    Purpose::Isend => memory.isend_overhead,
-                    Purpose::Receive => memory.receive_overhead,
-                    Purpose::Latency => unreachable!("no CPU time"),
-                };
-                if let Some(time) = own {
-                    return Some(Found { time, purpose, in_memory: true, regime });
-                }
-                if purpose == Purpose::Isend && memory.send_overhead.is_some() {
-                    return None;
-                }
+    /// The time for `purpose` of two ranks of one host: that of the regime of copies at their level, or of the host itself,
+    /// if one of them says it; else that of the regime between hosts.
+    #[inline(never)]
+    fn within_host(
+        &self,
+        one: Rank,
+        other: Rank,
+        size: Bytes,
+        purpose: Purpose,
+    ) -> (Option<LinearTime>, Section) {
+        let memory = &self.setup.host.memory;
+        let [one, other] = [one, other].map(|rank| self.setup.placement[rank.0 as usize].process);
+        for place in [memory.regime_between(one, other, size), memory.regime_of(size)] {
+            let regime = &memory.regimes[place];
+            let own = match purpose {
+                Purpose::Send => regime.send_overhead,
+                Purpose::Isend => regime.isend_overhead,
+                Purpose::Receive => regime.receive_overhead,
+                Purpose::Latency => unreachable!("no CPU time"),
+            };
+            if own.is_some() || purpose == Purpose::Isend && regime.send_overhead.is_some() {
+                return (own, Section::Memory(place));
             }
         }
-        let regime = host.regime_of(size);
-        let network = &host.regimes[regime];
-        let time = match purpose {
-            Purpose::Send => network.send_overhead,
-            Purpose::Isend => network.isend_overhead?,
-            Purpose::Receive => network.receive_overhead,
-            Purpose::Latency => unreachable!("no CPU time"),
-        };
-        Some(Found { time, purpose, in_memory: false, regime })
+        self.between_hosts(size, purpose)
     }
 
-    #[inline]
-    fn spend(&mut self, rank: Rank, size: Bytes, found: Found) -> Duration {
-        let base = found.time.of(size);
-        match &mut self.noise {
+    /// The time for `purpose` of the regime between hosts; some have none for calls that begin to send.
+    #[inline(always)]
+    fn between_hosts(&self, size: Bytes, purpose: Purpose) -> (Option<LinearTime>, Section) {
+        let place = self.setup.host.regime_of(size);
+        let regime = &self.setup.host.regimes[place];
+        let time = match purpose {
+            Purpose::Send => Some(regime.send_overhead),
+            Purpose::Isend => regime.isend_overhead,
+            Purpose::Receive => Some(regime.receive_overhead),
+            Purpose::Latency => unreachable!("no CPU time"),
+        };
+        (time, Section::Network(place))
+    }
+
+    /// `base` with what noise adds.
+    #[inline(always)]
+    fn spend(&mut self, rank: Rank, base: Duration, section: Section, purpose: Purpose) -> Duration {
+        match self.noise.as_mut().and_then(|noise| noise.of(section, purpose)) {
             None => base,
-            Some(noise) => noise.around(base, rank, found),
+            Some(drawing) => drawing.around(base, rank),
         }
     }
 }
@@ -182,9 +172,10 @@ impl World {
     fn latency_noise(&mut self, message: &Message) -> Duration {
         let Some(noise) = &mut self.noise else { return Duration::ZERO };
         let dest = Ends::of(&message.cargo).dest;
-        let in_memory = message.from.host == message.to.host;
-        let drawn = noise.draw(dest, in_memory, message.regime.into(), Purpose::Latency);
-        Duration::from_seconds(drawn.unwrap_or(0.0).max(0.0))
+        match noise.of(Section::of(message), Purpose::Latency) {
+            None => Duration::ZERO,
+            Some(drawing) => drawing.around(Duration::ZERO, dest),
+        }
     }
 
     /// A message that was held back is delivered.
@@ -197,37 +188,5 @@ impl World {
         let what = ProtocolMessage::unpack(&arrival.message.cargo);
         self.follow_late(&what, &arrival, delays, context);
         self.take(&what, &arrival, context);
-    }
-}
-
-/// Drawing of the noise of messages.
-pub(super) struct Noise {
-    parameters: MessageNoise,
-    /// Streams of each rank that has drawn, by the number of the purpose.
-    ranks: Map<Rank, [SmallStream; 4]>,
-}
-
-impl Noise {
-    pub fn new(parameters: MessageNoise) -> Noise {
-        Noise { parameters, ranks: Map::default() }
-    }
-
-    /// A time around `base`, not below zero.
-    #[inline(never)]
-    fn around(&mut self, base: Duration, rank: Rank, found: Found) -> Duration {
-        match self.draw(rank, found.in_memory, found.regime, found.purpose) {
-            None => base,
-            Some(shift) => Duration::from_seconds((base.seconds() + shift).max(0.0)),
-        }
-    }
-
-    /// Draws what is to be added for `purpose` \[s\]; `None` without noise.
-    fn draw(&mut self, rank: Rank, in_memory: bool, regime: usize, purpose: Purpose) -> Option<f64> {
-        let MessageNoise { seed, network, memory } = &self.parameters;
-        let modes = if in_memory { &memory[regime] } else { &network[regime] }.of(purpose)?;
-        let seed = *seed;
-        let new = |purpose: Purpose| small_stream(seed, purpose.stream_name(), rank.0.into());
-        let streams = self.ranks.entry(rank).or_insert_with(|| Purpose::ALL.map(new));
-        Some(modes.draw(&mut streams[purpose as usize]))
     }
 }
