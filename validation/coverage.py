@@ -1,9 +1,9 @@
 """Coverage: the share of measured repeats that lie in the interval that is predicted to hold 90 % of them.
 
 Twelve cases of the testbed (testbed_cases.py: four programs on three networks) run 30 times each under Open
-MPI. Two hosts of the star are calibrated with the noise of their calls, and each case is simulated with 12
-seeds and as many draws from the errors of the fit, each with 4 repeats of the program: the 5 % and 95 %
-quantiles of what these print are the interval.
+MPI. Two hosts of the star are calibrated with the noise of their calls, and each case is simulated with 20
+seeds and as many draws from the errors of the fit: the interval of what these print is that of
+`hopcast run --replicates 20`.
 With `--dahu`, the same for HPL on Dahu: eight real runs for each N from 50,000 to 250,000 (hpl_ladder.py),
 and eight simulated ones, with other seeds and other days of the processors: a day multiplies the rate of
 each by a normal factor, of the deviation between days that the published daily calibrations have (0.77 %,
@@ -35,12 +35,12 @@ from results import Kind, Range, Result, main
 from run_cache import cached
 
 from hopcast.study import fit_errors
+from hopcast.study.replicates import interval
 
 KIND = Kind.OWN
 NO_NULL = "intervals of predictions, whose middles testbed_cases.py compares"
 
-REPEATS, REPLICATES, PRINTED = 30, 12, 4
-CONFIDENCE = 0.9
+REPEATS, REPLICATES = 30, 20
 GOAL = Range(85.0, 95.0)
 DAY = 0.0077
 """Standard deviation of a processor's rate from day to day, over its mean."""
@@ -65,7 +65,7 @@ def measured(out: Path, quick: bool) -> dict:
     """Times of each case, the platform with noise, and the load of the machine meanwhile."""
     file = out / "kept" / f"coverage-{'quick' if quick else 'full'}.json"
     if not file.exists():
-        platform = fitted(out)
+        platform = fitted(out, quick)
         folder = testbed_cases.built("openmpi", "mpicc.openmpi", out)
         found: dict = {"platform": platform, "load": [os.getloadavg()[0]]}
         for network in dict.fromkeys(case.network for case in cases(quick)):
@@ -77,10 +77,10 @@ def measured(out: Path, quick: bool) -> dict:
     return json.loads(file.read_text())
 
 
-def fitted(out: Path) -> str:
+def fitted(out: Path, quick: bool) -> str:
     """The platform that two hosts of the star give, with the modes of single calls."""
-    testbed_cases.calibrated(out, True)
-    folder = out / "calibrated-quick"
+    testbed_cases.calibrated(out, quick)
+    folder = out / ("calibrated-quick" if quick else "calibrated")
     words = ["calibrate", "fit", folder, "-o", out / "noisy.toml", "--flop-rate", "10 Gflop/s", "--noise"]
     words += ["--link-bandwidth", testbed_cases.LINK, "--processes", 1, "--hosts", testbed_cases.HOSTS]
     command = [sys.executable, "-m", "hopcast", *words]
@@ -102,19 +102,13 @@ def simulated(case: testbed_cases.Case, text: str, out: Path) -> list[float]:
         words = ["run", platform, "-n", testbed_cases.HOSTS, "--ppn", 1, "--quiet", "--seed", number + 1]
         for key, value in drawn.items():
             words += ["--set", f"{key}={value}"]
-        words += [folder / case.program, *case.words, PRINTED]
+        words += [folder / case.program, *case.words, 1]
         command = [sys.executable, "-m", "hopcast", *words]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{case}: {done.stderr}")
         times += testbed_cases.took(done.stdout)
     return times
-
-
-def interval(values: list[float]) -> tuple[float, float]:
-    """The central part of values that is to hold 90 % of new ones."""
-    low, high = np.quantile(values, [0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2])
-    return float(low), float(high)
 
 
 def within(values: list[float], ends: tuple[float, float]) -> float:
@@ -128,10 +122,10 @@ def of_testbed(out: Path, quick: bool) -> list[Result]:
     rows, held = [], []
     for case in cases(quick):
         times, made = real[str(case)]["took"], simulated(case, real["platform"], out)
-        low, high = interval(made)
+        low, _, high = interval(made)
         share = within(times, (low, high))
         held += [share] * len(times)
-        ends = interval(times)
+        ends = np.quantile(times, (0.05, 0.95))
         why = (
             f"{1e3 * low:.4g} to {1e3 * high:.4g} ms predicted, {1e3 * ends[0]:.4g} to {1e3 * ends[1]:.4g} "
             f"ms measured, {len(times)} repeats"
@@ -188,7 +182,7 @@ def of_dahu(out: Path, runs: dict[int, list[float]], side: int = 32) -> list[Res
             cached(out, f"coverage-{order}-{number}", dahu_run, order, side, number, str(out.resolve()))
             for number in range(DAHU_RUNS)
         ]
-        low, high = interval([run["gflops"] for run in made])
+        low, _, high = interval([run["gflops"] for run in made])
         share = within(real, (low, high))
         held += [share] * len(real)
         why = f"{low:.5g} to {high:.5g} Gflop/s predicted, {min(real):.5g} to {max(real):.5g} measured"

@@ -9,7 +9,7 @@ from pathlib import Path
 from hopcast.report import sheet, units
 from hopcast.report.pictures.picture import Picture
 from hopcast.report.svg import Axis, Canvas, horizontal_axis, time_labels
-from hopcast.study.replicates import CONFIDENCE, REST, Replicates
+from hopcast.study.replicates import REST, Replicates
 
 PAGE, DATA = "replicates.html", "replicates.json"
 WIDTH, LEFT, RIGHT, ROW = 1080, 180, 1050, 46
@@ -50,7 +50,8 @@ def _strips(found: Replicates) -> Picture:
             said = f"{name}: {units.seconds(time)}"
             canvas.add("circle", cx=across(time), cy=y, r=3, fill="var(--accent)", title=said)
     words = (
-        f"Each dot is a run; bars hold {CONFIDENCE:.0%} of them. Below the first row one source varies alone."
+        f"Each dot is a run; bars hold {found.confidence:.0%} of further ones. "
+        "Below the first row one source varies alone."
     )
     return Picture("Predicted times", words.replace("%", " %"), canvas.svg(), ())
 
