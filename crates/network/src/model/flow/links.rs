@@ -398,7 +398,7 @@ impl Links {
     pub fn count_up(&mut self, link: u32) {
         let state = &mut self.all[link as usize];
         state.load += 1;
-        if state.slack == EXACT && state.load == self.crowd(link) {
+        if state.slack == EXACT && state.load == self.many {
             self.note_crowd(link);
         }
     }

@@ -30,7 +30,7 @@
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in exact ones. What
-//! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused. Where rates of 64 or more
+//! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused. Where rates of 16 or more
 //! flows often change, links carry up to 1/32 more or less than they can, unless `exact`: see `slack.rs`.
 //!
 //! Assumes fluid traffic: no packets, no queues in the fabric, no head-of-line blocking between connections. It
@@ -141,7 +141,7 @@ impl Flow {
             name: "exact",
             kind: Kind::Flag,
             default: Some("false"),
-            summary: "max-min: exact rates also where those of 64 or more flows on a link often change, instead of up to \
+            summary: "max-min: exact rates also where those of 16 or more flows on a link often change, instead of up to \
                       1/32 more or less on it and on links coupled with it; takes up to a hundred times as long",
         },
     ];
