@@ -25,7 +25,7 @@ def test_only_equal_times_are_called_equal() -> None:
 
 @pytest.mark.parametrize("count", [3, 8, 19, 20, 50])
 def test_an_interval_holds_what_it_says(count: int) -> None:
-    """Of 20,000 further draws of a skewed distribution; a share is known to a standard error of 0.3 %."""
+    """A share of 20,000 further draws of a skewed distribution is known to a standard error of 0.3 %."""
     generator = numpy.random.default_rng(3)
     draws = generator.lognormal(0, 0.5, (20_000, count + 1))
     held = sum(low <= row[-1] <= high for row in draws for low, _, high in [interval(row[:-1])])

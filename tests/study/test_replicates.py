@@ -161,8 +161,10 @@ def test_draws_of_a_fit_have_its_errors_and_correlations() -> None:
 
 
 def test_sizes_off_their_line_are_drawn_together_with_it() -> None:
-    """90 % within 8.2245 % are a deviation of 5 %, of the start-up and of each byte at once: 0.075 µs of 1.5."""
-    said = "[[mpi.regimes]]    # 33 sizes; error of ping-pongs: median 4 %, 90 % within 8.2245 %, worst 24.8 %"
+    """90 % within 8.2245 %: a deviation of 5 %, of the start-up and of each byte at once, 0.075 µs of 1.5."""
+    said = (
+        "[[mpi.regimes]]    # 33 sizes; error of ping-pongs: median 4 %, 90 % within 8.2245 %, worst 24.8 %"
+    )
     apart = FITTED.replace("[[mpi.regimes]]", said, 1).replace("1.5 µs (± 0.05)", "1.5 µs (± 1e-6)")
     draws = draws_of(apart)
     wire = 2 * numbers(draws, "nic.latency") + numbers(draws, "mpi.regimes[0].latency")

@@ -9,13 +9,14 @@ The files of `hopcast calibrate` have the standard error of a value beside it:
     # correlations: start-up with n -0.517
 
 Errors are drawn from a normal distribution with their correlations; where a file has none, independently.
-Those are the errors of a line through all sizes. What single sizes are off the line does not shrink with their
-number, and a program sends few sizes; the file says what 90 % of the sizes are within, ε:
+Those are the errors of a line through all sizes. What single sizes are off the line does not shrink with
+their number, and a program sends few sizes; the file says what 90 % of the sizes are within, ε:
 
     [[mpi.regimes]]        # 33 sizes; error of ping-pongs: median 4.44 %, 90 % within 6.91 %, worst 24.8 %
     δa, δb         + a z ε/1.645, + b z ε/1.645    one z for each regime and draw
 
-The lines of a whole message, of its send and of its receive are three fits; the wire has what the first leaves:
+The lines of a whole message, of its send and of its receive are three fits; the wire has what the first
+leaves:
 
     wire           δ = δa − δa_send − δa_receive   of a rendezvous less its handshake, 2 δa of regime 1
     nic.latency    + δ/2 of the first regime       all messages have it twice
@@ -47,7 +48,7 @@ _LINE = re.compile(
 )
 _SIZES = re.compile(rf"90 % within ({_NUMBER}) %")
 _OF_NORMAL = 1.6449
-"""What 90 % of standard normal numbers are within."""
+"""Distance from zero within which 90 % of standard normal numbers are."""
 _ERROR = re.compile(rf"(?:^|[,;] )(?:piece \d+ )?([^,;±]+?) (?:± ({_NUMBER}) %|± not known)")
 _TOGETHER = re.compile(rf"(?:^|, )([^,]+?) with ([^,]+?) ({_NUMBER})")
 _QUANTITY = re.compile(rf"({_NUMBER})(.*)", re.S)
@@ -75,7 +76,7 @@ class FitErrors:
     not_drawn: int = 0
     """Number of formulas with errors that stay as they are: their terms are not those of the errors."""
     sizes: float = 0.0
-    """What 90 % of the measured sizes are within of their lines, in the regime where that is most."""
+    """Relative distance from its line within which 90 % of the sizes of a regime are, the largest of all."""
 
     def drawn(self, generator: numpy.random.Generator) -> dict[str, str]:
         """Values by key, in place of those of the file."""
@@ -139,8 +140,10 @@ def read(text: str) -> FitErrors:
 
 
 def _tables(container: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any], dict[str, str]]]:
-    """Tables of a document by path, with the comment beside each value, and those that stand alone; "" is that of
-    the table itself."""
+    """Tables of a document by path, with the comment beside each value, and those that stand alone.
+
+    The key of the comment beside the name of a table is empty.
+    """
     from tomlkit.items import AoT, Comment, Table
 
     comments: dict[str, str] = {"": container.trivia.comment if isinstance(container, Table) else ""}

@@ -1,14 +1,14 @@
 """Prediction intervals: one run repeated while what is uncertain about it varies.
 
-All sources of uncertainty vary together in n replicates. The interval is that of [0.05, 0.95] (n+1) among their
-times in order, in proportion between neighbours: a further draw of the same distribution lies as likely in any of
-the n+1 gaps that n make, so that 90 % of what comes is held (Weibull 1939). Below 19 replicates, the interval
-from the least to the largest holds (n−1)/(n+1), and is said to.
+All sources of uncertainty vary together in n replicates. The interval is that of [0.05, 0.95] (n+1) among
+their times in order, in proportion between neighbours: a further draw of the same distribution lies as
+likely in any of the n+1 gaps that n make, so that 90 % of what comes is held (Weibull 1939). Below 19
+replicates, the interval from the least to the largest holds (n−1)/(n+1), and is said to.
 
-Then each of k sources varies alone in n more, with the draws that it had before, and everything else as it is:
-n (k+1) runs, of which equal ones are run once. The share of a source is the variance that it makes alone over
-that of all together. What is left, or, if the parts make more than the whole, their sum over it, is interaction
-and chance: a variance of n numbers is known to a factor of 1 ± √(2/(n−1)).
+Then each of k sources varies alone in n more, with the draws that it had before, and everything else as
+it is: n (k+1) runs, of which equal ones are run once. The share of a source is the variance that it makes
+alone over that of all together. What is left, or, if the parts make more than the whole, their sum over
+it, is interaction and chance: a variance of n numbers is known to a factor of 1 ± √(2/(n−1)).
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ class Replicates:
         width = (self.high_s - self.low_s) / self.high_s
         digits = 3 if width >= 0.05 or width == 0 else min(12, 2 - math.floor(math.log10(width)))
         low, high = (units.digits(end / scale, digits) for end in (self.low_s, self.high_s))
-        text = f"{units.seconds(self.median_s, digits)}, {self.confidence:.0%} between {low} and {high} {unit}"
+        text = (
+            f"{units.seconds(self.median_s, digits)}, {self.confidence:.0%} between {low} and {high} {unit}"
+        )
         return text.replace("%", " %", 1)
 
 

@@ -10,9 +10,9 @@ use crate::operation::Rank;
 /// Section of a platform that says times of messages: the regime with this number.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Section {
-    /// Between hosts.
+    /// Messages between hosts.
     Network(usize),
-    /// Of copies within a host.
+    /// Copies within a host.
     Memory(usize),
 }
 
