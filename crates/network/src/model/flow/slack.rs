@@ -26,9 +26,8 @@
 //! A link carries less than (1 + 2⁻⁶)² of its capacity, and one that holds flows back more than (1 - 2⁻⁶)²: 1/32 more or
 //! less at any time. No such bound holds for times, in which errors of rates add up or cancel. Beside exact rates, makespans
 //! of all-to-alls, incasts and shuffled messages of 96 hosts on dragonfly, torus and fat tree are 0.3 % short to 0.1 % long,
-//! of all-to-alls of 32 to 64 hosts 0.1 % short to 0.5 % long,
 //! mean latencies 0.3 % short to 0.2 % long, and 99 of 100 latencies within 5 %; that of a short message may be three times
-//! as long. Halos, whose steps wait for each other and would end up to 4 % later, change their rates less often, and are
+//! as long. Makespans of all-to-alls of 32 to 64 hosts are 0.1 % short to 0.5 % long. Halos, whose steps wait for each other and would end up to 4 % later, change their rates less often, and are
 //! exact in runs without a crowd: of 64 KiB on 1,024 ranks, less than 8 times for each flow on hopper and mustang, 32 on aries.
 //! Rates depend on the order of instants, and may on that in which simultaneous messages are handed over, which is the same
 //! in each run.
