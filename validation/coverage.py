@@ -4,10 +4,11 @@ Twelve cases of the testbed (testbed_cases.py: four programs on three networks) 
 MPI. Two hosts of the star are calibrated with the noise of their calls, and each case is simulated with 20
 seeds and as many draws from the errors of the fit: the interval of what these print is that of
 `hopcast run --replicates 20`.
-With `--dahu`, the same for HPL on Dahu: eight real runs for each N from 50,000 to 250,000 (hpl_ladder.py),
-and eight simulated ones, whose interval holds 78 %, with other seeds and days of the processors: a day multiplies the rate of
-each by a normal factor, of the deviation between days that the published daily calibrations have (0.77 %,
-generative_cluster.py). That takes some sixty hours of one core; runs that are made are kept.
+With `--dahu`, the same for HPL on Dahu: eight real runs for each N from 50,000 to 250,000
+(hpl_ladder.py), and eight simulated ones, whose interval holds 78 %, with other seeds and days of the
+processors: a day multiplies the rate of each by a normal factor, of the deviation between days that the
+published daily calibrations have (0.77 %, generative_cluster.py). That takes some sixty hours of one
+core; runs that are made are kept.
 
 Goal: 85 to 95 % of all repeats of the testbed. A busy machine makes the repeats vary more than the
 calibration saw; the load is printed.
