@@ -9,6 +9,10 @@ As published, messages take what SMPI makes of the published platform (dahu-0748
 as they are measured alone, one after the other, and copies within a host without start-up. The preset has
 less for messages up to 64,000 B, by which ping-pongs take what was measured. And the program waits for each
 kernel by usleep, which cuts its time to whole microseconds.
+
+While others poll, messages take what one pair of processes measured between two hosts, and on one, while
+the other 62 processes of both called MPI_Iprobe without pause (pycewise, ringrong): between hosts more than
+0.3 ms above 8,133 B, within one 0.1 ms above 15,831 B.
 """
 
 from __future__ import annotations
@@ -23,12 +27,18 @@ import numpy as np
 import tomlkit
 
 from hopcast.calibrate import design, kernels
+from hopcast.calibrate.lines import Line, log_line
 from hopcast.toml import tomllib
 
 PRESETS = Path(__file__).resolve().parents[1] / "data" / "platforms"
 TIMES = {"send_overhead": "send_modes", "isend_overhead": "isend_modes", "receive_overhead": "receive_modes"}
 DESIGN = design.Matrices(product=1e10, longest=15_500, strata=30, batches=3)
 """Sizes of the thesis's calls of dgemm, 8.2.1."""
+BUSY_ABOVE = {"remote": 8133, "loopback": 15_831}
+"""Breakpoints of the preset above which messages take longer while others poll [B]."""
+BUSY_UP_TO = 6_500_000
+"""Longest message that the lines for it are fitted to [B]. The times of longer ones, which HPL does not send
+up to N = 150,000, differ by a factor of five."""
 
 
 def write(variant: str, folder: Path, published: Path | None = None) -> Path:
@@ -60,6 +70,35 @@ def write(variant: str, folder: Path, published: Path | None = None) -> Path:
     file = folder / f"{variant}.toml"
     file.write_text(tomlkit.dumps(platform))
     return file
+
+
+def while_others_poll(file: Path, measured: Path) -> Path:
+    """Writes the platform beside its file, with messages as the `ringrong` measurements there have them."""
+    platform = tomllib.loads(file.read_text())
+    remote, loopback = (busy_line(measured, where) for where in ("remote", "loopback"))
+    for regime in platform["mpi"]["regimes"]:
+        if regime.get("up_to") == f"{BUSY_ABOVE['remote']} B":
+            continue
+        for key in set(regime) - {"name", "up_to"}:
+            del regime[key]
+        regime |= dict.fromkeys(TIMES, "0 ns")
+        regime |= {"latency": f"{1e9 * remote.intercept:.1f} ns"}
+        regime |= {"process_rate": f"{1e-9 / remote.slope:.5f} GB/s"}
+    memory = platform["host"]["memory"]
+    first, second, *_ = memory["regimes"]
+    busy = {"latency": f"{1e9 * loopback.intercept:.1f} ns", "bandwidth": f"{1e-9 / loopback.slope:.5f} GB/s"}
+    memory["regimes"] = [first, second | {"up_to": f"{BUSY_ABOVE['loopback']} B"}, {"up_to": "100 GB"} | busy]
+    written = file.with_name(f"{file.stem}-busy.toml")
+    written.write_text(tomlkit.dumps(platform))
+    return written
+
+
+def busy_line(measured: Path, where: str) -> Line:
+    """Time of a message of so many bytes while others poll [s]."""
+    tables = [measured / f"ringrong_{where}{part}.csv.xz" for part in ("", "_small")]
+    size, seconds = np.concatenate([np.loadtxt(table, delimiter=",", skiprows=1) for table in tables]).T
+    taken = (size > BUSY_ABOVE[where]) & (size < BUSY_UP_TO)
+    return log_line(size[taken], seconds[taken])
 
 
 def imported(published: Path, file: Path) -> dict[str, Any]:
