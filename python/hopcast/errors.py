@@ -39,5 +39,9 @@ class Interrupted(KeyboardInterrupt):
         self.report = report
 
 
+class StoppedEarly(KeyboardInterrupt):
+    """Work was stopped by Ctrl-C, SIGTERM or the end of the terminal; the text says what is kept of it."""
+
+
 class InternalError(AssertionError):
     """A bug of hopcast: one of its own checks failed."""

@@ -134,6 +134,29 @@ _ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(sign
 
 
 @contextlib.contextmanager
+def ends_interrupt() -> Iterator[None]:
+    """Makes KeyboardInterrupt, as of Ctrl-C, of these signals; it has their number.
+
+    Handlers that the calling program has set stay.
+    """
+
+    def interrupt(number: int, _frame: object) -> None:
+        if number == getattr(signal, "SIGHUP", None):
+            leave_terminal()
+        raise KeyboardInterrupt(number)
+
+    mine = threading.current_thread() is threading.main_thread()
+    taken = [number for number in _ENDS if mine and signal.getsignal(number) == signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
 def without_end() -> Iterator[None]:
     """Ignores these signals while the process writes the results of a run that one of them has ended."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in _ENDS}

@@ -9,6 +9,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Table
 
+from hopcast.calibrate import whole_file
 from hopcast.calibrate.accuracy import Accuracy
 from hopcast.errors import InputError
 
@@ -37,10 +38,7 @@ def record(file: Path, errors: Mapping[str, Accuracy], note: str, date: str | No
     if "calibration" not in document:
         document["calibration"] = _head(date, None)
     _put(document, errors, note)
-    try:
-        file.write_text(tomlkit.dumps(document))
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+    whole_file.write(file, tomlkit.dumps(document))
 
 
 def worst(errors: Sequence[Accuracy]) -> Accuracy:

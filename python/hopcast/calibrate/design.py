@@ -16,6 +16,7 @@ thesis, Université Grenoble Alpes 2021, chapter 8.
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -25,6 +26,7 @@ from typing import Literal
 
 import numpy as np
 
+from hopcast.calibrate import whole_file
 from hopcast.errors import InputError
 
 RING = "Ring"
@@ -192,8 +194,9 @@ def independent(matrices: Matrices, random: np.random.Generator) -> tuple[int, i
 
 def write(rows: Iterable[Sequence[object]], place: Path) -> None:
     """CSV without a header, as measuring programs read it."""
-    with place.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(rows)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    whole_file.write(place, text.getvalue())
 
 
 def read_network(place: Path, known: Sequence[str] = NETWORK_KINDS) -> list[tuple[str, int]]:

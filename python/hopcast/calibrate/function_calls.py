@@ -114,7 +114,9 @@ def trace(functions: Sequence[Function], command: Sequence[str], out: Path) -> T
         process = subprocess.Popen(command, env=os.environ | {"LD_PRELOAD": preloaded})
         try:
             code = process.wait()
-        except KeyboardInterrupt:  # the program has had it as well
+        except KeyboardInterrupt as stop:  # the program has had it as well, if it was Ctrl-C
+            if stop.args:
+                process.send_signal(signal.SIGTERM)
             # An interrupt between the end and its reading loses the code, and `wait` then says 0.
             code = process.wait() or -signal.SIGINT
         counts = {one.name: _collected(one, parts, out) for one in functions}

@@ -12,20 +12,32 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hopcast.errors import InputError
+from hopcast import signals
+from hopcast.errors import InputError, StoppedEarly
+from hopcast.live.launch import bound
 
 SOURCES = Path(__file__).parent / "programs"
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2")
 POLL_S = 0.2
 """Time between looks at a program that runs."""
+FULL_B = 65536
+"""Free bytes below which a device is full: what a program says of it could not be written either."""
 GRACE_S = 5.0
 """Time that a launcher has to end its ranks before it is killed."""
 
 
+def split(text: str | None, place: str) -> list[str]:
+    """Words of a command or of flags, as a shell takes them."""
+    try:
+        return shlex.split(text or "")
+    except ValueError as error:
+        raise InputError(f"{place}: '{text}': {str(error).lower()}") from None
+
+
 def compiler_of(launcher: Sequence[str]) -> list[str]:
     """Compiler of a launcher's library: `mpicc.mpich` of `mpiexec.mpich`, `hopcast cc` of `hopcast run`."""
-    if "MPICC" in os.environ:
-        return shlex.split(os.environ["MPICC"])
+    if named := split(os.environ.get("MPICC"), "$MPICC"):
+        return named
     first = Path(launcher[0])
     if "hopcast" in (first.name, *launcher[1:3]):
         return [*launcher[: list(launcher).index("run")], "cc"] if "run" in launcher else ["hopcast", "cc"]
@@ -54,17 +66,32 @@ def compile_program(name: str, compiler: Sequence[str], folder: Path, flags: Seq
 class Stopped(Exception):
     """A program was ended before it was done: by the user, or by its limit of time."""
 
+    def __init__(self, by: str, *, user: bool = False) -> None:
+        super().__init__(by)
+        self._user = user
+
+    def told(self, rest: str) -> BaseException:
+        """Exception for the command: an interruption, if the user stopped it, or else an error."""
+        return (StoppedEarly if self._user else InputError)(f"stopped by {self}{rest}")
+
 
 def run(
     words: Sequence[str], log: Path, *, limit_s: float | None = None, look: Callable[[], None] = lambda: None
 ) -> None:
-    """Runs a command until its end; `look` is called now and then. Standard output and error go to `log`."""
+    """Runs a command until its end; `look` is called now and then. Standard output and error go to `log`.
+
+    It ends with this process, however that ends.
+    """
     if shutil.which(words[0]) is None:
         raise InputError(f"{words[0]}: no such launcher")
     begun = time.monotonic()
-    with log.open("wb") as file:
+    with log.open("wb") as file, signals.ends_interrupt():
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+            bound(words, signal.SIGTERM),
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
         )
         try:
             while (code := _code(process)) is None:
@@ -72,13 +99,14 @@ def run(
                 if limit_s is not None and time.monotonic() - begun > limit_s:
                     raise Stopped(f"the limit of {limit_s:g} s")
         except KeyboardInterrupt:
-            raise Stopped("the user") from None
+            raise Stopped("the user", user=True) from None
         finally:
             _end(process)
     look()
     if code:
+        full = " (no space is left on the device)" * (shutil.disk_usage(log.parent).free < FULL_B)
         raise InputError(
-            f"'{shlex.join(words[:4])} …' ended with code {code}: {last_words(log)} (all of it: {log})"
+            f"'{shlex.join(words[:4])} …' ended with code {code}: {last_words(log)}{full} (all of it: {log})"
         )
 
 

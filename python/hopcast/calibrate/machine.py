@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hopcast import __version__
-from hopcast.calibrate import launch
+from hopcast.calibrate import conditions, launch, whole_file
 from hopcast.errors import InputError
 
 CLOCK_STEP_MOST_S = 1e-6
 """Step of a clock with which a call of MPI, of about as much, can no longer be timed."""
+ANSWER_S = 120.0
+"""Time in which the ranks of a launcher have to begin and to end."""
 FILE = "machine.json"
 _SAME = ("mpi_library", "launcher", "program", "conditions")
 """Facts that a run that goes on must share with the run that was cut."""
@@ -71,7 +73,13 @@ def find(compiler: Sequence[str], launcher: Sequence[str], folder: Path) -> Mach
     program = launch.compile_program("machine", compiler, folder / "programs")
     place = folder / "ranks.json"
     place.unlink(missing_ok=True)
-    launch.run([*launcher, str(program), str(place.resolve())], folder / "output.txt", limit_s=120)
+    log = folder / "output.txt"
+    try:
+        launch.run([*launcher, str(program), str(place.resolve())], log, limit_s=ANSWER_S)
+    except launch.Stopped as stopped:
+        raise stopped.told(
+            f": the ranks of '{shlex.join(launcher)}' had not said where they run: {launch.last_words(log)}"
+        ) from None
     try:
         return Machine(json.loads(place.read_text()))
     except FileNotFoundError:
@@ -94,11 +102,16 @@ def record(machine: Machine, folder: Path, launcher: Sequence[str], program: str
     }
     place = folder / FILE
     if place.exists():
-        _check_same(place, json.loads(place.read_text()), facts)
+        _check_same(place, _kept(place), facts)
         return True
-    place.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+    whole_file.write(place, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
     (folder / "ranks.json").unlink(missing_ok=True)
     return False
+
+
+def _kept(place: Path) -> dict:
+    """Facts that an earlier run has written."""
+    return dict(conditions.parse(place.read_text(errors="replace"), str(place)).facts)
 
 
 def facts_beside(data: Sequence[Path]) -> dict | None:
@@ -106,7 +119,7 @@ def facts_beside(data: Sequence[Path]) -> dict | None:
     for place in data:
         file = next(iter(sorted(place.rglob(FILE))), None) if place.is_dir() else None
         if file is not None:
-            return json.loads(file.read_text())
+            return _kept(file)
     return None
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import csv
 import fcntl
-import shutil
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopcast.calibrate import launch, machine
+from hopcast.calibrate import launch, machine, whole_file
 from hopcast.calibrate.design import NETWORK_KINDS
 from hopcast.errors import InputError
 
+_JOURNAL_LINE = re.compile(r"\d+,\d+(\.\d+)?(e[-+]\d+)?(,\d+)+\n", re.ASCII)
 BACKGROUNDS = ("none", "kernel", "probe", "both")
 """Load of the ranks that do not measure: they sleep, multiply matrices, poll for messages, or do both."""
 
@@ -69,9 +70,10 @@ def _keep_design(session: Session, design: Path) -> None:
     kept = session.folder / "design.csv"
     if not kept.exists():
         try:
-            shutil.copyfile(design, kept)
-        except OSError as error:
-            raise InputError(f"{design}: {error.strerror}") from None
+            text = design.read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{design}: {getattr(error, 'strerror', None) or error}") from None
+        whole_file.write(kept, text)
     elif kept.read_bytes() != design.read_bytes():
         raise InputError(f"{session.folder}: begun with another design than {design}; take another -o")
 
@@ -85,7 +87,7 @@ def reached(folder: Path, files: Sequence[str]) -> Reached:
         lines = (folder / "journal.csv").read_text().splitlines(keepends=True)
     except FileNotFoundError:
         lines = []
-    complete = [line for line in lines if line.endswith("\n") and line.count(",") == len(files) + 1]
+    complete = [line for line in lines if _JOURNAL_LINE.fullmatch(line) and line.count(",") == len(files) + 1]
     if not complete:
         for name in files:
             (folder / name).unlink(missing_ok=True)
@@ -170,8 +172,8 @@ def _run_to_the_end(
             launch.run(words, session.folder / "output.txt", limit_s=session.limit_s, look=look)
         except launch.Stopped as stopped:
             done = reached(session.folder, files).measurements
-            raise InputError(
-                f"stopped by {stopped} after {done:,} of {count:,} measurements; the same command goes on"
+            raise stopped.told(
+                f" after {done:,} of {count:,} measurements; the same command goes on"
             ) from None
         except InputError as error:
             done = reached(session.folder, files).measurements

@@ -67,9 +67,9 @@ def run(name: str, session: Session, wanted: Wanted) -> str:
             for file in program.results:
                 if (session.folder / file).exists():
                     shutil.move(session.folder / file, session.folder / f"{file}.part")
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"stopped by {error}: the results of {name} are not complete") from None
+            if isinstance(error, launch.Stopped):
+                raise error.told(f": the results of {name} are not complete") from None
+            raise
         said = program.says(session, log.read_text(errors="replace"))
         missing = [file for file in program.results if not (session.folder / file).exists()]
         if missing:

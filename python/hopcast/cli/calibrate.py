@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from hopcast import signals
 from hopcast.cli import platform_output
 from hopcast.cli.calibrate_all import command as all_steps
 from hopcast.cli.calibrate_calls import command as calls
@@ -30,11 +31,13 @@ class _Calibrate(click.Group):
 
 
 @click.group(name="calibrate", cls=_Calibrate, context_settings={"help_option_names": ["-h", "--help"]})
-def command() -> None:
+@click.pass_context
+def command(context: click.Context) -> None:
     """Measure a machine, fit platform files to measurements, and compare platforms with measurements.
 
     `hopcast calibrate [OPTIONS] -- mpiexec …` is `hopcast calibrate all`: design, measurements and fit.
     """
+    context.with_resource(signals.ends_interrupt())
 
 
 command.add_command(all_steps)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
@@ -76,7 +75,8 @@ def command(launcher: tuple[str, ...], out: Path, **options) -> None:
             read = quantities.size if option == "eager_limit" else quantities.rate
             read(options[option], f"--{option.replace('_', '-')}")
     names = _names_of_kernels(options)
-    compiler = shlex.split(options["mpicc"]) if options["mpicc"] else launch.compiler_of(launcher)
+    compiler = launch.split(options["mpicc"], "--mpicc") or launch.compiler_of(launcher)
+    launch.split(options["blas"], "--blas")
     design = _design(out, options)
     fits = _kernels(out, launcher, compiler, names, options)
     facts = _ranks(out, launcher, compiler)
@@ -116,11 +116,11 @@ def _names_of_kernels(options: dict) -> list[str]:
 
 def _kernels(out: Path, launcher, compiler, names: list[str], options: dict):
     """Fits of the kernels that are wanted, and the rate of a process where it is not given."""
-    from hopcast.calibrate import host_kernels, kernel_entries, measure
+    from hopcast.calibrate import host_kernels, kernel_entries, launch, measure
 
     if not names:
         return {}
-    blas = shlex.split(options["blas"])
+    blas = launch.split(options["blas"], "--blas")
     wanted = host_kernels.Wanted(
         names, options["product"], min(4, options["repetitions"]), options["seed"], blas
     )

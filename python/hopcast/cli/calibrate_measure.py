@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
@@ -68,15 +67,13 @@ def command(launcher: tuple[str, ...], out: Path, **options) -> None:
 
     if launcher[0].startswith("-"):
         raise InputError(f"unknown option '{launcher[0]}' before the launcher; --help names the known ones")
-    compiler = shlex.split(options["mpicc"]) if options["mpicc"] else launch.compiler_of(launcher)
-    session = measure.Session(out, launcher, compiler, options["limit"])
-    words = shlex.split(options["arguments"])
+    mpicc, blas, words = (launch.split(options[name], f"--{name}") for name in ("mpicc", "blas", "arguments"))
+    session = measure.Session(out, launcher, mpicc or launch.compiler_of(launcher), options["limit"])
     if options["program"] == "network":
         if words:
             raise InputError(f"--arguments '{options['arguments']}': network takes none")
         click.echo(_network(session, options))
         return
-    blas = shlex.split(options["blas"])
     wanted = single_runs.Wanted(options["partner"], options["background"], options["design"], words, blas)
     click.echo(single_runs.run(options["program"], session, wanted))
 

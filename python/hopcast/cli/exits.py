@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import click
 
-from hopcast.errors import InputError
+from hopcast.errors import InputError, StoppedEarly
 
 DONE = 0
 BAD_INPUT = 2
@@ -41,8 +41,10 @@ def guarded(work: Callable[[], object]) -> int:
         return _bad_input(_with_place(error))
     except InputError as error:
         return _bad_input(str(error))
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+    except (click.Abort, KeyboardInterrupt) as error:
+        # An Abort is what click makes of a KeyboardInterrupt.
+        cause = error.__cause__ if isinstance(error, click.Abort) else error
+        click.echo(str(cause) if isinstance(cause, StoppedEarly) else "interrupted", err=True)
         return INTERRUPTED
     except (BrokenPipeError, ReaderGone):
         _drop_output()

@@ -12,6 +12,7 @@ from hopcast.errors import InputError
 def write(texts: Mapping[Path, str], platform: Path) -> None:
     """Writes a platform file and those beside it, all of one directory; a faulty one is not written."""
     from hopcast import core
+    from hopcast.calibrate import whole_file
 
     with tempfile.TemporaryDirectory() as folder:
         for place, text in texts.items():
@@ -21,7 +22,4 @@ def write(texts: Mapping[Path, str], platform: Path) -> None:
         except InputError as error:
             raise InputError(str(error).replace(f"{folder}/", f"{platform.parent}/")) from None
     for place, text in texts.items():
-        try:
-            place.write_text(text)
-        except OSError as error:
-            raise InputError(f"{place}: cannot be written: {error.strerror}") from None
+        whole_file.write(place, text)

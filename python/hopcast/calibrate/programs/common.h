@@ -37,6 +37,13 @@ static inline FILE *opened(const char *name, const char *mode) {
     return file;
 }
 
+/* Closes a file that was written: what a full disk has not taken is a failure. */
+static inline void closed(FILE *file) {
+    int failed = ferror(file);
+    if (fclose(file) || failed)
+        fail("results cannot be written: %s", strerror(errno));
+}
+
 /* Waits without occupying the processor, which another process may need for what is waited for. */
 static inline void pause_for(double seconds) {
     struct timespec rest;
@@ -58,6 +65,21 @@ static inline double clock_step(void) {
         last = now;
     }
     return least > 0 ? least : MPI_Wtick();
+}
+
+/* Ends the program for words that are not pairs of a flag of `known` (flags between spaces), each once, and its value. */
+static inline void check_flags(int count, char **words, const char *known) {
+    for (int i = 1; i < count; i += 2) {
+        char flag[64];
+        snprintf(flag, sizeof flag, " %.60s ", words[i]);
+        if (!strstr(known, flag) || strchr(words[i], ' '))
+            fail("unknown word %s; known:%s", words[i], known);
+        if (i + 1 == count)
+            fail("%s: its value is missing", words[i]);
+        for (int before = 1; before < i; before += 2)
+            if (!strcmp(words[before], words[i]))
+                fail("%s: set already, to %s", words[i], words[before + 1]);
+    }
 }
 
 /* The value behind a flag, or what it is without. */

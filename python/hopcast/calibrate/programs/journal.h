@@ -57,8 +57,8 @@ static inline void journal_tick(struct journal *journal, long done) {
 
 static inline void journal_close(struct journal *journal) {
     for (int i = 0; i < journal->count; i++)
-        fclose(journal->files[i]);
-    fclose(journal->lines);
+        closed(journal->files[i]);
+    closed(journal->lines);
 }
 
 #endif

@@ -149,7 +149,7 @@ static void gather(const struct call *calls, struct row *rows, int count, const 
                 write_rows(calls + first, rows + first, part, file, other, &places);
         }
     if (file)
-        fclose(file);
+        closed(file);
     free_places(&places);
 }
 
@@ -158,6 +158,7 @@ int main(int words, char **word) {
     size_t most = 1;
     MPI_Init(&words, &word);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    check_flags(words, word, " --design --out ");
     const char *design = value_of(words, word, "--design", NULL), *folder = value_of(words, word, "--out", NULL);
     if (!design || !folder)
         fail("usage: kernels --design FILE --out DIR");

@@ -85,7 +85,7 @@ static inline void write_load(const char *folder, struct load_done done) {
     for (int i = 0; i < ranks; i++)
         if (all[i].seconds > 0)
             fprintf(file, "%d,%.0f,%.0f,%.6f\n", i, all[i].kernels, all[i].polls, all[i].seconds);
-    fclose(file);
+    closed(file);
     free(all);
 }
 

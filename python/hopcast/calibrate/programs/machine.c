@@ -199,7 +199,7 @@ static void write_facts(const char *name, const struct facts *all, const int *ho
         fputs("}}", file);
     }
     fputs("]}\n", file);
-    fclose(file);
+    closed(file);
 }
 
 int main(int count, char **words) {

@@ -408,7 +408,7 @@ int main(int count, char **words) {
     if (rank == 0 && options.map_out) {
         FILE *map = opened(options.map_out, "w");
         print_places(map, &places);
-        fclose(map);
+        closed(map);
     }
     if (rank == 0 && options.csv) {
         csv = opened(options.csv, "w");
@@ -437,7 +437,7 @@ int main(int count, char **words) {
     if (!block.number)
         fail("nodecomm: a process alone has no partner: start more");
     if (csv)
-        fclose(csv);
+        closed(csv);
     free(block.masters);
     free(block.partners);
     free_places(&places);

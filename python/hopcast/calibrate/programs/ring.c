@@ -100,7 +100,7 @@ static void write_rows(const struct run *run, const char *folder) {
             fprintf(file, "%s,%d,%d,%d,%.9f,%.9e\n", i % 4 == 0 || i % 4 == 3 ? "MPI_Send" : "MPI_Recv", rank,
                     run->sizes[i / 4], i / 4, rows[i].start, rows[i].duration);
     }
-    fclose(file);
+    closed(file);
     free(rows);
 }
 
@@ -110,6 +110,7 @@ int main(int count, char **words) {
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run.ranks);
+    check_flags(count, words, " --design --out --background ");
     const char *design = value_of(count, words, "--design", NULL), *folder = value_of(count, words, "--out", NULL);
     run.load = load_named(value_of(count, words, "--background", "probe"));
     if (!design || !folder || run.load == LOAD_UNKNOWN || run.ranks < 2)

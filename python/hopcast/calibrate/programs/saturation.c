@@ -101,7 +101,7 @@ static void write_rows(struct run *run, const char *folder, const char *name, co
         if (rank)
             free(values);
     }
-    fclose(file);
+    closed(file);
 }
 
 static void run_test(struct run *run, const char *folder, const char *name) {
@@ -126,6 +126,7 @@ int main(int count, char **words) {
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run.ranks);
+    check_flags(count, words, " --out --bytes --repetitions ");
     const char *folder = value_of(count, words, "--out", ".");
     run.bytes = atoi(value_of(count, words, "--bytes", "4000000"));
     run.repetitions = atoi(value_of(count, words, "--repetitions", "50"));

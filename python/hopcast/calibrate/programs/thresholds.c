@@ -216,7 +216,7 @@ static void find_limits(struct search *search, FILE *csv, const char *folder, en
             "<?xml version=\"1.0\"?>\n<!-- longest messages of each kind, from %s -->\n<config id=\"Config\">\n"
             " <eager_threshold value=\"%lld\"/>\n <detached_threshold value=\"%lld\"/>\n</config>\n",
             source, asynchronous, synchronous);
-    fclose(xml);
+    closed(xml);
 }
 
 static enum method method_named(const char *name) {
@@ -238,6 +238,7 @@ int main(int count, char **words) {
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &search.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    check_flags(count, words, " --out --partner --method --wait --longest ");
     const char *folder = value_of(count, words, "--out", ".");
     enum method method = method_named(value_of(count, words, "--method", "auto"));
     search.partner = atoi(value_of(count, words, "--partner", "1"));
@@ -267,7 +268,7 @@ int main(int count, char **words) {
         free(search.in);
     }
     if (csv)
-        fclose(csv);
+        closed(csv);
     MPI_Finalize();
     return 0;
 }
