@@ -18,7 +18,8 @@ from hopcast.errors import InputError
 _LEAST_MEMBER_B = 512
 """Bytes for which a member counts at the least, so that many empty ones count, too."""
 
-_DAMAGED = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
+DAMAGED = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
+"""What reading an archive or a compressed file raises that is cut or damaged; of gzip, an OSError, too."""
 
 
 most_B: ContextVar[int | None] = ContextVar("most_B", default=None)
@@ -52,7 +53,7 @@ def is_archive(name: str) -> bool:
     try:
         with tarfile.open(name) as archive:
             return archive.next() is not None
-    except (OSError, *_DAMAGED):
+    except (OSError, *DAMAGED):
         return False
 
 
@@ -66,7 +67,7 @@ def _unpack(name: str, folder: str) -> None:
     try:
         with tarfile.open(name) as archive:
             extract(archive, folder, _Within(name, most_B.get()))
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise InputError(f"{name}: this archive is damaged: {error}") from error
     except OSError as error:
         raise InputError(f"{name}: cannot unpack this archive: {error.strerror or error}") from error

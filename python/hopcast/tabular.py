@@ -8,6 +8,7 @@ import io
 import lzma
 from pathlib import Path
 
+from hopcast.archive import DAMAGED
 from hopcast.errors import InputError
 
 
@@ -23,7 +24,7 @@ def rows(place: Path) -> list[dict[str, str]]:
         data = place.read_bytes()
         data = {".xz": lzma.decompress, ".gz": gzip.decompress}.get(place.suffix, bytes)(data)
         text = data.decode("utf-8-sig")
-    except (OSError, lzma.LZMAError, EOFError) as error:
+    except (OSError, *DAMAGED) as error:
         raise InputError(f"{place}: {getattr(error, 'strerror', None) or error}") from None
     except UnicodeDecodeError:
         raise InputError(f"{place}: is no text: CSV is wanted") from None

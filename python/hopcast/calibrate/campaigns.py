@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from hopcast.archive import DAMAGED
 from hopcast.calibrate import conditions
 from hopcast.calibrate.conditions import Conditions
 from hopcast.calibrate.series import Calls
@@ -124,6 +125,8 @@ def _said(campaign: Campaign) -> str:
 
 def _texts(place: Path) -> dict[str, str]:
     """Contents of the files of campaigns below a place, by their paths in it."""
+    if not place.is_dir() and not place.is_file():
+        raise InputError(f"{place}: neither a directory nor a file")
     if place.is_dir():
         files = sorted(file for file in place.rglob("*") if file.is_file() and _is_read(file.name))
         return {file.relative_to(place).as_posix(): file.read_text(errors="replace") for file in files}
@@ -137,10 +140,12 @@ def _texts(place: Path) -> dict[str, str]:
                 for member in members
                 if (content := archive.extractfile(member)) is not None
             }
-    except (OSError, tarfile.TarError, EOFError) as error:
+    except tarfile.ReadError:
         raise InputError(
-            f"{place}: neither a directory, an archive nor a file of a campaign: {error}"
+            f"{place}: neither a directory, an archive, a table with a header nor a file of a campaign"
         ) from None
+    except (OSError, *DAMAGED) as error:
+        raise InputError(f"{place}: this archive is cut or damaged: {error}") from None
 
 
 def _same_campaign(name: str, place: Path) -> bool:

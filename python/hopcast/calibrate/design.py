@@ -38,6 +38,8 @@ POLLED_SIZES_UP_TO = 10_000
 """Longest message that polls wait for [bytes]: the time of a poll does not depend on it."""
 LONGEST_BYTES = 2**31 - 1
 SIZES_LEAST = 4
+MEASUREMENTS_MOST = 5_000_000
+"""Most lines of a design, which is held in memory."""
 KERNELS = ("dgemm", "dtrsm", "dgemv", "dger", "dtrsv", "dswap", "daxpy", "dscal", "idamax")
 ORDERS = 6
 """Orders of three dimensions."""
@@ -102,6 +104,12 @@ def network(
         raise InputError(
             f"kind '{RING}' with others: another program measures it, which takes a design of its own"
         )
+    if not kinds:
+        raise InputError(f"no kind of measurement; known: {', '.join((*NETWORK_KINDS, RING))}")
+    if polls < 0:
+        raise InputError(f"{polls} polls: none is the least")
+    _check_seed(seed)
+    _check_count(len(kinds) * sizes.count * repetitions + 2 * polls)
     random = np.random.default_rng(seed)
     chosen = sample_sizes(sizes, random)
     rows: list[tuple[str, int]] = []
@@ -131,6 +139,19 @@ class Matrices:
     """Values of K; without, it is drawn like M and N."""
     method: Literal["uniform-product", "independent"] = "uniform-product"
 
+    def check(self) -> None:
+        """Refuses what no dimensions can be drawn from."""
+        if not 1 <= self.product < math.inf:
+            raise InputError(f"products up to {self.product:g}: at least 1, and finite")
+        if self.batches < 1:
+            raise InputError(f"{self.batches} batches: at least 1")
+        for value in self.third:
+            if not 1 <= value <= min(self.longest, self.product):
+                raise InputError(
+                    f"K = {value}: at least 1, and no larger than a dimension ({self.longest}) or a product "
+                    f"({self.product:g})"
+                )
+
 
 def kernels(
     matrices: Matrices, functions: Sequence[str], repetitions: int, seed: int
@@ -139,6 +160,11 @@ def kernels(
     for function in functions:
         if function not in KERNELS:
             raise InputError(f"unknown function '{function}'; known: {', '.join(KERNELS)}")
+    matrices.check()
+    _check_seed(seed)
+    if repetitions < 1:
+        raise InputError(f"{repetitions} repetitions: at least 1")
+    _check_count(len(functions) * (matrices.strata * matrices.batches * ORDERS) * repetitions)
     if matrices.longest**3 < matrices.product:
         raise InputError(
             f"products up to {matrices.product:g} with dimensions up to {matrices.longest}: "
@@ -163,6 +189,16 @@ def kernels(
             tuples += uniform_product(max(1.0, min(target, matrices.product)), matrices, random)
         rows += [(function, *dimensions) for dimensions in tuples for _ in range(repetitions)]
     return [rows[index] for index in random.permutation(len(rows))]
+
+
+def _check_count(count: int) -> None:
+    if count > MEASUREMENTS_MOST:
+        raise InputError(f"{count:,} measurements: at most {MEASUREMENTS_MOST:,}: fewer sizes or repetitions")
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise InputError(f"seed {seed}: at least 0")
 
 
 def uniform_product(

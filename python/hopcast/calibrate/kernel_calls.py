@@ -8,29 +8,31 @@ of a call, that is the call's time if it is less: other programs had the core fo
 from __future__ import annotations
 
 import csv
-import gzip
-import lzma
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 
 from hopcast.calibrate import kernel_noise, kernels
-from hopcast.calibrate.accuracy import Accuracy, percent
+from hopcast.calibrate.accuracy import Accuracy, accuracy, percent
 from hopcast.calibrate.kernels import Model, Sizes
 from hopcast.calibrate.mixtures import Mixture
-from hopcast.calibrate.tables import DURATION
+from hopcast.calibrate.tables import DURATION, opened
 from hopcast.errors import InputError
 
 PROCESSOR = "processor_s"
 """Column of the processor's time of a call."""
 WAITED_MOST = 0.02
 """Share of the durations without a processor from which on a machine counts as busy with other programs."""
+SIZES_FEW = 5
+"""Sizes from which on models can be told apart."""
+RANKS_AGREE = 0.8
+"""Correlation of the ranks of sizes and times from which on they count as falling together."""
+POOR = 0.25
+"""Median error of a fit at its own sizes from which on it is doubted."""
 MODES_CALLS_LEAST = 50
 """Fewest calls of which modes are looked for."""
-_OPENERS: dict[str, Callable[..., TextIO]] = {".xz": lzma.open, ".gz": gzip.open}
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Calls:
     seconds: np.ndarray
     waited: float = 0.0
     """Share of the durations in which the calls had no processor, which is not in `seconds`."""
+    left_out: int = 0
+    """Further calls, without a finite argument or a time of zero or more."""
 
     def single(self) -> Sizes:
         """Each call as a size of its own."""
@@ -50,7 +54,7 @@ class Calls:
     def where(self, mask: np.ndarray) -> Calls:
         """The calls of a mask."""
         arguments = {name: values[mask] for name, values in self.arguments.items()}
-        return Calls(arguments, self.seconds[mask], self.waited)
+        return Calls(arguments, self.seconds[mask], self.waited, self.left_out)
 
 
 @dataclass(frozen=True)
@@ -79,17 +83,17 @@ def read(
     place: Path, arguments: Sequence[str], by: Sequence[str] = (), where: Mapping[str, str] | None = None
 ) -> dict[str, Calls]:
     """Calls by group: the values of the columns `by`."""
-    try:
-        with _OPENERS.get(place.suffix, open)(place, "rt", errors="replace") as file:
+    with opened(place) as file:
+        try:
             rows = list(csv.DictReader(file))
-    except (OSError, lzma.LZMAError) as error:
-        raise InputError(f"{place}: cannot be read: {error}") from None
+        except csv.Error as error:
+            raise InputError(f"{place}: no CSV: {error}") from None
     if not rows:
         raise InputError(f"{place}: no call: nothing to fit")
     duration = next((name for name in DURATION if name in rows[0]), DURATION[0])
     for column in (*arguments, *by, *(where or {}), duration):
         if column not in rows[0]:
-            raise InputError(f"{place}: no column '{column}'; columns: {', '.join(rows[0])}")
+            raise InputError(f"{place}: no column '{column}'; columns: {', '.join(map(str, rows[0]))[:200]}")
     row_processor = PROCESSOR if PROCESSOR in rows[0] else duration
     groups: dict[str, list[list[float]]] = {}
     where = where or {}
@@ -107,10 +111,13 @@ def read(
         )
     found = {}
     for name, rows_of_group in groups.items():
-        *columns, durations, processor = np.array(rows_of_group).T
+        table = np.array(rows_of_group)
+        good = np.isfinite(table).all(axis=1) & (table[:, -2:] >= 0).all(axis=1)
+        *columns, durations, processor = table[good].T
         seconds = np.minimum(durations, processor)
         waited = 1 - seconds.sum() / durations.sum() if durations.sum() > 0 else 0.0
-        found[name] = Calls(dict(zip(arguments, columns, strict=True)), seconds, waited)
+        left_out = int((~good).sum())
+        found[name] = Calls(dict(zip(arguments, columns, strict=True)), seconds, waited, left_out)
     return found
 
 
@@ -123,6 +130,12 @@ def fit(group: str, calls: Calls) -> KernelFit:
             "calls' time, which the fit leaves out; caches and memory were shared with them, too: measure "
             "again when nothing else runs"
         )
+    if calls.left_out:
+        findings.append(f"{calls.left_out} calls without a valid size or time: they are left out")
+    if not len(calls.seconds):
+        raise InputError(
+            f"no call with a valid size and time{' of ' * bool(group)}{group}: nothing was fitted"
+        )
     sizes = kernels.group(calls.arguments, calls.seconds)
     if (sizes.seconds <= 0).any():
         kept = sizes.seconds > 0
@@ -133,6 +146,7 @@ def fit(group: str, calls: Calls) -> KernelFit:
     if len(sizes.seconds) < 2:
         raise InputError(f"{len(sizes.seconds)} usable sizes, and a model needs two: nothing was fitted")
     model, held_back = kernels.choose(sizes)
+    findings += _doubts(sizes, model)
     predicted = model.at(sizes)
     if less := int((predicted <= 0).sum()):
         findings.append(
@@ -162,6 +176,30 @@ def fit(group: str, calls: Calls) -> KernelFit:
     noises = {} if deviation is None else _noises(calls, (model, usual), deviation, one, mixture)
     noise = deviation, one, mixture, usual, noises
     return KernelFit(group, count, sizes, model, held_back, *noise, tuple(findings))
+
+
+def _doubts(sizes: Sizes, model: Model) -> list[str]:
+    """Doubts about a model of so few sizes, or so far from them."""
+    found = []
+    if len(sizes.seconds) < SIZES_FEW:
+        found.append(
+            f"{len(sizes.seconds)} sizes are too few to tell models apart: the chosen one may be wrong at "
+            f"others; measure {SIZES_FEW} or more"
+        )
+    whole = sizes.product(sizes.whole)
+    size, seconds = (values.argsort().argsort() for values in (whole, sizes.seconds))
+    if len(whole) >= SIZES_FEW and np.corrcoef(size, seconds)[0, 1] < -RANKS_AGREE:
+        found.append(
+            "times fall where the arguments grow: no rate shows, and the fit is a constant: are the "
+            "arguments the right columns?"
+        )
+    own = accuracy(model.at(sizes), sizes.seconds)
+    if own.median > POOR:
+        found.append(
+            f"the model is {percent(own.median)} off in the median, at the sizes that it was fitted to: the "
+            "times depend on more than these arguments, or are of several machines (--by)"
+        )
+    return found
 
 
 def _noises(

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hopcast.archive import DAMAGED
 from hopcast.errors import InputError
 
 INT_BYTES = 4
@@ -71,8 +72,10 @@ def parse(text: str, name: str) -> list[PairTimes]:
         return _nodecomm(lines, name)
     if any(_SIZE_ROW.match(line) for line in lines):
         return _max_rate(lines, name)
+    hint = "; of an archive, name a file: ARCHIVE::PATH" if ".tar" in name else ""
     raise InputError(
         f"{name}: neither nodecomm's text ('Pingpong for') nor a max-rate output ('Size N', tabs, times)"
+        + hint
     )
 
 
@@ -163,6 +166,8 @@ def _block(
         raise InputError(f"{name}: a block without any line of times: the run was cut; nothing was fitted")
     k, sizes, seconds = (np.array(part, float) for part in zip(*found, strict=True))
     kept = seconds > 0
+    if not kept.any():
+        raise InputError(f"{name}: no time is above zero: nothing was fitted")
     if not kept.all():
         findings.append(f"{name}: {int((~kept).sum())} times are not above zero and are left out")
     return PairTimes(name, k[kept], sizes[kept], seconds[kept], conversion, rounding, tuple(findings))
@@ -181,5 +186,9 @@ def _text(place: Path) -> str:
             if content is None:
                 raise InputError(f"{archive}: '{member}' is no file")
             return content.read().decode(errors="replace")
-    except (OSError, tarfile.TarError) as error:
-        raise InputError(f"{place}: cannot be read: {error}") from None
+    except tarfile.ReadError:
+        raise InputError(f"{archive}: no archive, of which '{member}' would be a file") from None
+    except DAMAGED as error:
+        raise InputError(f"{archive}: this archive is cut or damaged: {error}") from None
+    except OSError as error:
+        raise InputError(f"{place}: cannot be read: {error.strerror or error}") from None

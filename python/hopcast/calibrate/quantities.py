@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from hopcast.errors import InputError
@@ -20,7 +21,10 @@ def seconds(text: str, place: str) -> float:
     match = _TIME.fullmatch(text)
     if not match:
         raise InputError(f"{place}: '{text}' is not a time such as \"2.4 us\"")
-    return float(match[1]) * _TIME_UNITS[match[2].lower()]
+    found = float(match[1]) * _TIME_UNITS[match[2].lower()]
+    if math.isinf(found):
+        raise InputError(f"{place}: '{text}' is beyond all numbers")
+    return found
 
 
 def flop_rate(text: str, place: str) -> float:
@@ -68,4 +72,7 @@ def _number(pattern: re.Pattern, text: str, place: str, wanted: str) -> float:
         raise InputError(
             f"{place}: '{text}': unknown prefix '{prefix}'; known: {', '.join(filter(None, _PREFIXES))}"
         )
-    return float(match[1]) * _PREFIXES[prefix]
+    found = float(match[1]) * _PREFIXES[prefix]
+    if math.isinf(found):
+        raise InputError(f"{place}: '{text}' is beyond all numbers")
+    return found

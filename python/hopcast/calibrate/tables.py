@@ -11,12 +11,14 @@ import csv
 import gzip
 import io
 import lzma
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 import numpy as np
 
+from hopcast.archive import DAMAGED
 from hopcast.calibrate.campaigns import Campaign
 from hopcast.calibrate.series import Calls
 from hopcast.errors import InputError
@@ -60,14 +62,26 @@ def is_table(place: Path) -> bool:
     """True for a file with a header that names a size and a duration."""
     if not place.is_file() or ".csv" not in place.suffixes:
         return False
-    with _OPENERS.get(place.suffix, open)(place, "rt", errors="replace") as file:
+    with opened(place) as file:
         head = file.readline().strip().split(",")
     return any(name in head for name in SIZE) and any(name in head for name in DURATION)
 
 
+@contextmanager
+def opened(place: Path) -> Iterator[TextIO]:
+    """A text, plain or compressed; errors of the system and of a damaged file name it."""
+    try:
+        with _OPENERS.get(place.suffix, open)(place, "rt", errors="replace", newline="") as file:
+            yield file
+    except (gzip.BadGzipFile, *DAMAGED) as error:
+        raise InputError(f"{place}: this compressed file is cut or damaged: {error}") from None
+    except OSError as error:
+        raise InputError(f"{place}: cannot be read: {error.strerror or error}") from None
+
+
 def _rows(place: Path, findings: list[str]) -> list[dict[str, str]]:
     """Rows; one that was cut at the end of the file is left out, with a finding."""
-    with _OPENERS.get(place.suffix, open)(place, "rt", errors="replace") as file:
+    with opened(place) as file:
         text = file.read()
     rows = list(csv.DictReader(io.StringIO(text)))
     if not text.endswith("\n") and len(rows) > 1 and not _fits(rows[-1], rows[:-1]):

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from hopcast.calibrate import design, quantities
+from hopcast.errors import InputError
 
 _KINDS = ",".join(design.NETWORK_KINDS)
 
@@ -90,7 +91,11 @@ def _network(options: dict) -> tuple[list, str]:
 
 
 def _kernels(options: dict) -> tuple[list, str]:
-    third = [int(word) for word in options["third"].split(",") if word.strip()]
+    words = [word.strip() for word in options["third"].split(",") if word.strip()]
+    for word in words:
+        if not word.isdecimal():
+            raise InputError(f"--third: '{word}' is no whole number")
+    third = [int(word) for word in words]
     matrices = design.Matrices(
         options["product"], options["side"], 30, options["batches"], third, options["method"]
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.etree.ElementTree import Element, ParseError
 
+from hopcast.archive import DAMAGED
 from hopcast.errors import InputError
 
 MOST_BYTES = 256 << 20
@@ -24,7 +25,7 @@ def read(place: Path) -> str:
     try:
         with _OPENERS.get(place.suffix, open)(place, "rb") as file:
             content = file.read(MOST_BYTES + 1)
-    except (lzma.LZMAError, EOFError, gzip.BadGzipFile) as error:
+    except (*DAMAGED, gzip.BadGzipFile) as error:
         raise InputError(f"{place}: the compressed file is damaged: {error}") from None
     except OSError as error:
         raise InputError(f"{place}: cannot be read: {error.strerror or error}") from None
