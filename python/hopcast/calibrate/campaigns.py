@@ -62,11 +62,13 @@ class Campaign:
     """Notes of the reader about data that it left out."""
     conditions: Conditions | None = None
     """Those of `calibrate measure`; None where others have measured."""
+    prefix: str = ""
+    """Beginning of the names of its files."""
 
     @property
     def within_a_host(self) -> bool:
-        """True where the name says that both processes were on one host."""
-        return "loopback" in self.name
+        """True where its name, or that of its files, says that both processes were on one host."""
+        return "loopback" in self.name or "loopback" in self.prefix
 
     def without_clock(self) -> Campaign:
         """Times less those of reading the clock, which every measured call has once, a round trip twice.
@@ -194,6 +196,7 @@ def _campaign(prefix: str, files: Mapping[str, str], beside: Mapping[str, str], 
         settings,
         tuple(findings),
         conditions.parse(beside[FACTS], f"{path.parent / FACTS}") if FACTS in beside else None,
+        path.name,
     )
 
 

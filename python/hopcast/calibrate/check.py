@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopcast.calibrate import quantities
 from hopcast.calibrate.accuracy import Accuracy, accuracy
 from hopcast.calibrate.series import Series
 from hopcast.errors import InputError
@@ -84,6 +85,20 @@ def partner_at(platform: str, level: str) -> int:
         return before
     each = host["processes"] // host["sockets"]
     return before % each * host["sockets"] + before // each
+
+
+def regimes_of(platform: str, level: str | None) -> list[float]:
+    """Ends of the platform's regimes between hosts, or of those inside: of a level, or of `host`."""
+    from hopcast import core
+
+    text = tomllib.loads(core.platform_text(platform, (), True))
+    host = text["host"]
+    parts = {"host": host["memory"], **{one["name"]: one for one in host.get("levels", [])}}
+    owner = text["mpi"] if level is None else parts[level]
+    ends = [regime["up_to"] for regime in owner.get("regimes", []) if "up_to" in regime]
+    limit = text["mpi"].get("eager_limit" if level is None else "memory_eager_limit")
+    known = [end for end in [*ends, limit] if end not in (None, "infinite")]
+    return sorted({size for end in known if (size := quantities.size(end, "up_to")) > 0})
 
 
 def _repeats(platform: str) -> int:

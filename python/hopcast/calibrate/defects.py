@@ -24,6 +24,8 @@ CLOCK_STEPS_LEAST = 5
 """Steps of the clock that a time must last, so that it is known within 10 %."""
 DRIFT_MOST = 0.2
 """Change of times between the halves of a campaign from which on it counts as two machines or conditions."""
+POOR = 0.25
+"""Median error of a line at its own sizes from which on it is doubted."""
 START_MOST_S = 1e-3
 """Start-up of a message in a cluster: ten times that of Ethernet."""
 GROUP_LEAST = 0.25
@@ -247,6 +249,16 @@ def odd_sizes(sizes: np.ndarray) -> list[str]:
     return [
         f"{len(odd)} sizes are no whole numbers of bytes, as {odd[0]:g}: are they in another unit "
         "(--unit-bytes)? The fit takes them as bytes"
+    ]
+
+
+def poor(where: str, median: float, scatter: float) -> list[str]:
+    """Doubt about a line that is far from the times that it was fitted to."""
+    if median <= POOR:
+        return []
+    return [
+        f"{where}: the fit is {percent(median)} off in the median, and neighbouring sizes scatter by "
+        f"{percent(scatter)}: it predicts little; measure with more repetitions, when nothing else runs"
     ]
 
 

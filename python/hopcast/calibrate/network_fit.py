@@ -190,6 +190,7 @@ def _doubts(regimes: Sequence[Regime], nominal_Bps: float | None) -> list[str]:
                 f"{where}: the rate is not identified: the bytes do not show beside the start-up; the fit "
                 f"takes the likeliest, up to that of the link, {link / 1e9:.3g} GB/s"
             )
+        findings += defects.poor(where, regime.accuracy.median, regime.scatter)
         if line.intercept <= 0 and regime is regimes[0]:
             findings.append(
                 f"{where}: the start-up does not show beside the bytes: measure shorter messages; the fit "

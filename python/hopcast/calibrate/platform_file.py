@@ -26,6 +26,7 @@ from hopcast.calibrate.latency_noise import Latency
 from hopcast.calibrate.lines import Line
 from hopcast.calibrate.mixtures import NORMAL, Mode
 from hopcast.calibrate.network_fit import NetworkFit, Regime
+from hopcast.calibrate.quantities import quoted
 from hopcast.calibrate.sharing import Sharing
 
 ROUNDING = 1e-9
@@ -208,7 +209,7 @@ def text(
         )
         lines.append(f'unmeasured = "messages within a host were not measured: they take what {take}"')
     lines += _measured(fit)
-    lines += ["", "[compute]", f'flop_rate = "{machine.flop_rate}"    # as given; no message tells it']
+    lines += ["", "[compute]", f"flop_rate = {quoted(machine.flop_rate)}    # as given; no message tells it"]
     for number, (regime, cost) in enumerate(zip(fit.regimes, laid_out, strict=True), 1):
         lines += ["", *_regime(number, regime, cost, fit, noise, latencies)]
     for function, seconds in (("MPI_Iprobe", fit.iprobe_s), ("MPI_Wtime", fit.wtime_s)):
@@ -232,7 +233,8 @@ def _head(fit: NetworkFit, machine: Machine) -> list[str]:
     ]
     for finding in fit.findings:
         lines.append(f"# note: {finding}")
-    lines += [f'name = "{machine.name}"', f'source = "measured: {machine.source}, campaign {fit.campaign}"']
+    source = f"measured: {machine.source}, campaign {fit.campaign}"
+    lines += [f"name = {quoted(machine.name)}", f"source = {quoted(source)}"]
     return lines
 
 
@@ -286,7 +288,7 @@ def _detached(fit: NetworkFit, memory: NetworkFit | None) -> list[str]:
 
 
 def _level(level: Level, noise: Noise, latencies: Latencies) -> list[str]:
-    keys = [f'name = "{level.name}"', f"processes = {level.processes}", *_total(level.sharing)]
+    keys = [f"name = {quoted(level.name)}", f"processes = {level.processes}", *_total(level.sharing)]
     return _copies("[[host.levels]]", "[[host.levels.regimes]]", keys, level.fit, noise, latencies)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 
@@ -54,6 +55,11 @@ def sizes(text: str, place: str) -> list[float]:
     if sorted(set(found)) != found:
         raise InputError(f"{place}: '{text}': breakpoints rise from one to the next")
     return found
+
+
+def quoted(text: str) -> str:
+    """A text as TOML has it, in quotes."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def between(above: float, up_to: float | None) -> str:

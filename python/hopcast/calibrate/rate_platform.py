@@ -16,6 +16,7 @@ import numpy as np
 
 from hopcast.calibrate import rate_report
 from hopcast.calibrate.pair_times import PairTimes
+from hopcast.calibrate.quantities import quoted
 from hopcast.calibrate.rate_report import RegimeFit
 from hopcast.calibrate.rates import Law
 from hopcast.errors import InputError
@@ -44,7 +45,7 @@ def text(data: PairTimes, fits: Sequence[RegimeFit], machine: Machine) -> str:
     lines = [
         *rate_report.provenance(data),
         "# Times of a message hold all that it takes: its start-up counts as latency, on no process.",
-        f'name = "{machine.name}"',
+        f"name = {quoted(machine.name)}",
         f'source = "measured: {data.name}, up to {most} pairs of processes"',
         "",
         "[topology]",

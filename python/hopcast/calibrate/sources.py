@@ -39,4 +39,9 @@ def _read(place: Path, unit_bytes: float, one_way: bool) -> list[Campaign]:
         return tables.read(place, unit_bytes=unit_bytes, one_way=one_way)
     if unit_bytes != 1 or one_way:
         raise InputError(f"{place}: --unit-bytes and --one-way are for tables: this format says both itself")
+    if tables.is_table_of_calls(place):
+        raise InputError(
+            f"{place}: no column {' or '.join(tables.SIZE)}: calls of a kernel are fitted by "
+            "'hopcast calibrate kernels', and their errors recorded by its --record PLATFORM"
+        )
     return benchmarks.read(place) if benchmarks.is_it(place) else campaigns.read(place)

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Compare with processes of one host that are together at this level of it, or at none: host.",
 )
-@click.option("--breakpoints", default="", metavar="SIZES", help="Sizes at which the table is cut.")
+@click.option(
+    "--breakpoints",
+    metavar="SIZES",
+    help="Sizes at which the table is cut. Default: ends of the platform's regimes.",
+)
 @click.option(
     "--record",
     is_flag=True,
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
 def command(platform: str, data: tuple[Path, ...], **options) -> None:
     """Simulate the ping-pongs and calls of DATA on PLATFORM, and print their relative errors."""
     from hopcast.calibrate import accuracy_record, campaigns, machine, quantities, sources
-    from hopcast.calibrate.check import check, check_calls, partner_at
+    from hopcast.calibrate.check import check, check_calls, partner_at, regimes_of
     from hopcast.calibrate.pictures import NAMES
     from hopcast.calibrate.series import by_size
 
@@ -49,15 +53,24 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
     if "round_trip" not in chosen.calls:
         raise InputError(f"campaign '{chosen.name}': no ping-pongs to compare with")
     calls = chosen.calls["round_trip"]
-    cuts = quantities.sizes(options["breakpoints"], "--breakpoints") if options["breakpoints"] else []
     level = options["level"]
     partner = 1 if options["within_a_host"] else None
     if level is not None:
         partner = partner_at(platform, level)
+    if chosen.within_a_host and partner is None:
+        click.echo(
+            f"warning: campaign '{chosen.name}' was measured within a host, and is compared with messages "
+            "between hosts; --within-a-host compares with those of one",
+            err=True,
+        )
+    if options["breakpoints"] is None:
+        cuts = regimes_of(platform, None if partner is None else level or "host")
+    else:
+        cuts = quantities.sizes(options["breakpoints"], "--breakpoints")
     measured = by_size(calls.sizes, calls.seconds)
     rows = check(platform, measured, cuts, partner=partner)
     click.echo(f"Ping-pongs of '{chosen.name}' beside {platform}: {len(measured.sizes)} sizes")
-    _print_rows(rows if cuts else rows[-1:])
+    _print_rows(rows)
     errors = {"ping-pong": rows[-1].accuracy}
     for kind, name in NAMES.items():
         part = chosen.calls.get(kind)
@@ -67,7 +80,7 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
         times = times.where(times.seconds > 0)
         rows = check_calls(platform, kind, times, cuts, partner=partner)
         click.echo(f"{name}: {len(times.sizes)} sizes")
-        _print_rows(rows if cuts else rows[-1:])
+        _print_rows(rows)
         errors[name.split(" ")[0]] = rows[-1].accuracy
     if options["record"]:
         place = "" if partner is None else " inside hosts" if level in (None, "host") else f" inside {level}"
@@ -78,7 +91,8 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
 
 
 def _print_rows(rows: Sequence[Row]) -> None:
+    """Lines of regimes, and of all sizes; of one regime, that line alone."""
     from hopcast.calibrate import quantities
 
-    for row in rows:
+    for row in rows if len(rows) > 2 else rows[-1:]:
         click.echo(f"  {quantities.between(row.above, row.up_to):<24} {row.accuracy}")

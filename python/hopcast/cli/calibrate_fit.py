@@ -112,11 +112,15 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     from hopcast.calibrate.host_parts import HOST, NIC
     from hopcast.calibrate.network_fit import fit_campaign
 
+    page = options["report"] or out.with_suffix(".html")
+    _check_places([out, page, options["residuals"], options["modes"]])
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
     place = ", ".join(str(part) for part in data)
     chosen, within, levels = _chosen(found, options, place)
     nominal = _bandwidth(chosen, options["link_bandwidth"])
     fitted = fit_campaign(chosen, **_limits(chosen, options), bandwidth_Bps=nominal)
+    if within is None and chosen.within_a_host:
+        fitted = replace(fitted, findings=(_one_host(chosen), *fitted.findings))
     near = options["memory_eager_limit"]
     near = None if near is None else quantities.size(near, "--memory-eager-limit")
     memory = None if within is None else fit_campaign(within, eager_limit=near)
@@ -161,9 +165,30 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
         _show_fit(part, platform_file.costs(part, within_a_host=True)[1])
     _show_more(shared, conditions.differences(measured))
     _write_beside(fits, varying, out, options)
-    page = options["report"] or out.with_suffix(".html")
     report.write(page, machine.name, fits, held, data, out)
     click.echo(f"Report     {page}")
+
+
+def _check_places(places: Sequence[Path | None]) -> None:
+    """Refuses results that cannot be written, or would overwrite each other, before anything is fitted."""
+    taken: set[Path] = set()
+    for place in places:
+        if place is None or (place.exists() and not place.is_file() and not place.is_dir()):
+            continue
+        if place.is_dir():
+            raise InputError(f"{place}: cannot be written: is a directory")
+        if not place.parent.is_dir():
+            raise InputError(f"{place}: cannot be written: no such directory")
+        if place.resolve() in taken:
+            raise InputError(f"{place}: two results would be written there: name another file")
+        taken.add(place.resolve())
+
+
+def _one_host(campaign) -> str:
+    return (
+        f"campaign '{campaign.name}' was measured within a host, and there is none between hosts: "
+        "a host's memory stands for the network"
+    )
 
 
 def _show_more(shared: dict, differences: Sequence[str]) -> None:
