@@ -3,6 +3,7 @@
 //! ```text
 //!   t' = t · h · (1 + σ |z|)                 half-normal: the system only takes time away; mean t h (1 + σ √(2/π))
 //!   t' = t · h · max(0, 1 + σ z)             normal: mean t h, as long as σ is well below 1
+//!   t' = t · h · max(0, μ_i + σ_i x)         modes, of which i is drawn with probability π_i
 //!   h = max(0.01, 1 + σ_h y)                 of the host, for the whole run
 //! ```
 //!
@@ -12,16 +13,17 @@
 //!
 //! Assumptions: computations are independent of each other, and the noise of one grows with its length. Computing that
 //! states its time (recorded runs, kernels with formulas) is varied, too, beside the noise of its kernel; time that
-//! MPI itself takes is not. Validity: compute-bound kernels, whose times have a sharp lower bound and a tail above;
-//! rare long interruptions, which do not grow with the computation, are not described. Sources: Petrini, Kerbyson,
-//! Pakin, "The case of the missing supercomputer performance" (SC 2003); Cornebize, "High performance computing:
-//! towards better performance predictions and experiments" (thesis, Université Grenoble Alpes 2021), 4.1, for the
-//! half-normal shape and for hosts that differ.
+//! MPI itself takes is not. Validity: compute-bound kernels, whose times have a sharp lower bound and a tail above, or
+//! modes, where a few computations take a multiple of the others; interruptions that do not grow with the computation
+//! are not described. x is normal or half-normal, with mean 0 and deviation 1. Sources: Petrini, Kerbyson, Pakin, "The
+//! case of the missing supercomputer performance" (SC 2003); Cornebize, "High performance computing: towards better
+//! performance predictions and experiments" (thesis, Université Grenoble Alpes 2021), 4.1, for the half-normal shape
+//! and for hosts that differ.
 
 use engine::Duration;
 use engine::hash::Map;
-use engine::random::{normal, stream};
-use engine::registry::{Entry, Kind, Parameter};
+use engine::random::{Shape, normal, pick, stream};
+use engine::registry::{BuildError, Entry, Kind, Mode, Parameter};
 
 use super::{Build, ComputeModel, Processor, Slot};
 use crate::operation::Work;
@@ -50,16 +52,29 @@ pub const ENTRY: Entry<Build> = Entry {
             default: Some("0"),
             summary: "σ_h: standard deviation of the lasting factors of hosts",
         },
+        Parameter {
+            name: "modes",
+            kind: Kind::Modes,
+            default: Some(""),
+            summary: "Modes of the factors, in place of distribution and deviation: \
+                [{ weight = 0.98, mean = \"1\" }, { weight = 0.02, mean = \"3\", deviation = \"0.5\" }]",
+        },
     ],
-    examples: &["", "distribution = \"normal\"\ndeviation = 0.1\nhost_deviation = 0.05"],
+    examples: &[
+        "",
+        "distribution = \"normal\"\ndeviation = 0.1\nhost_deviation = 0.05",
+        "modes = [{ weight = 0.9, mean = \"1\", deviation = \"0.01\" }, { weight = 0.1, mean = \"2\" }]",
+    ],
     build: |arguments, processor, seed| {
         let number = |name| arguments.number(name).expect("has a default");
         let distribution = arguments.text("distribution").and_then(|name| Distribution::named(&name));
+        let modes = arguments.modes("modes").unwrap_or_default();
         Ok(Box::new(Noise {
             processor,
             seed,
             distribution: distribution.expect("a known choice"),
             deviation: number("deviation"),
+            modes: modes.iter().map(factors).collect::<Result<Vec<_>, BuildError>>()?,
             host_deviation: number("host_deviation"),
             drawn: Map::default(),
         }))
@@ -91,13 +106,38 @@ struct Noise {
     seed: u64,
     distribution: Distribution,
     deviation: f64,
+    /// In place of both, if there are any.
+    modes: Vec<FactorMode>,
     host_deviation: f64,
     /// Number of computations that each rank has begun.
     drawn: Map<u32, u32>,
 }
 
+/// One mode of factors.
+#[derive(Debug)]
+struct FactorMode {
+    weight: f64,
+    mean: f64,
+    deviation: f64,
+    shape: Shape,
+}
+
+/// Factors of a mode of a platform file, whose texts are numbers.
+fn factors(mode: &Mode) -> Result<FactorMode, BuildError> {
+    let number = |text: &str| {
+        let value = text.trim().parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
+        let reason = || format!("'{text}' is not a factor, which is a number of at least 0, such as \"1.5\"");
+        value.ok_or_else(|| BuildError::new("modes", reason()))
+    };
+    let deviation = mode.deviation.as_deref().map_or(Ok(0.0), number)?;
+    Ok(FactorMode { weight: mode.weight, mean: number(&mode.mean)?, deviation, shape: mode.shape })
+}
+
 /// Words of a stream for each normal number: two numbers of 64 bits.
 const WORDS: u128 = 4;
+
+/// The same with a number that chooses a mode.
+const WORDS_OF_MODES: u128 = 8;
 
 /// Least factor of a host: none is a hundred times as fast as the others.
 const LEAST: f64 = 0.01;
@@ -107,8 +147,13 @@ impl Noise {
     fn of_next(&mut self, rank: u32) -> f64 {
         let drawn = self.drawn.entry(rank).or_default();
         let mut stream = stream(self.seed, "compute noise", rank.into());
-        stream.set_word_pos(u128::from(*drawn) * WORDS);
+        let words = if self.modes.is_empty() { WORDS } else { WORDS_OF_MODES };
+        stream.set_word_pos(u128::from(*drawn) * words);
         *drawn = drawn.wrapping_add(1);
+        if !self.modes.is_empty() {
+            let mode = &self.modes[pick(self.modes.iter().map(|mode| mode.weight), &mut stream)];
+            return (mode.mean + mode.deviation * mode.shape.draw(&mut stream)).max(0.0);
+        }
         let z = normal(&mut stream);
         match self.distribution {
             Distribution::HalfNormal => 1.0 + self.deviation * z.abs(),
@@ -188,6 +233,39 @@ mod tests {
             let near = |found: f64, wanted: f64| (found - wanted).abs() < 0.01 * sigma;
             assert!(near(found.0, mean) && near(found.1, deviation), "{distribution}: {found:?}");
             assert_eq!(least >= Duration(1_000_000), distribution == "half-normal", "{least:?}");
+        }
+    }
+
+    fn with_modes(modes: &[(f64, &str, &str, Shape)]) -> Result<Box<dyn ComputeModel>, BuildError> {
+        let modes = modes.iter().map(|&(weight, mean, deviation, shape)| Mode {
+            weight,
+            mean: mean.into(),
+            deviation: Some(deviation.into()),
+            shape,
+        });
+        let text = ("distribution", Value::Text("half-normal".into()));
+        let numbers = ["deviation", "host_deviation"].map(|name| (name, Value::Number(0.0)));
+        let modes = ("modes", Value::Modes(modes.collect()));
+        build("noise", &Arguments([text, modes].into_iter().chain(numbers).collect()), PROCESSOR, 7)
+    }
+
+    /// Mean Σ π μ = 0.75 + 0.75, variance Σ π (σ² + μ²) − mean² = 0.7575 + 2.26 − 2.25 = 0.7675: of 200,000 draws the mean
+    /// is off by 0.876 / √200,000 = 0.002, and the rest likewise.
+    #[test]
+    fn factors_are_those_of_the_modes() {
+        let modes = [(0.75, "1", "0.1", Shape::Normal), (0.25, "3", "0.2", Shape::HalfNormal)];
+        let mut model = with_modes(&modes).expect("these modes are right");
+        let (mean, deviation) = moments(|_| model.time(Slot { rank: 3, host: 1 }, WORK));
+        assert!((mean - 1.5).abs() < 0.008, "{mean}");
+        assert!((deviation - 0.7675_f64.sqrt()).abs() < 0.008, "{deviation}");
+    }
+
+    #[test]
+    fn a_factor_is_a_number_of_at_least_zero() {
+        for (mean, deviation) in [("1 us", "0"), ("-1", "0"), ("inf", "0"), ("1", "-0.1"), ("1", "nan")] {
+            let wrong = with_modes(&[(1.0, mean, deviation, Shape::Normal)]).expect_err("no factor");
+            assert_eq!(wrong.parameter, "modes");
+            assert!(wrong.reason.contains("is not a factor"), "{}", wrong.reason);
         }
     }
 
