@@ -19,7 +19,7 @@ _LEAST_MEMBER_B = 512
 """Bytes for which a member counts at the least, so that many empty ones count, too."""
 
 DAMAGED = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
-"""What reading an archive or a compressed file raises that is cut or damaged; of gzip, an OSError, too."""
+"""Exceptions of reading an archive or a compressed file that is cut or damaged; gzip has an OSError, too."""
 
 
 most_B: ContextVar[int | None] = ContextVar("most_B", default=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -259,3 +260,27 @@ def test_ping_pongs_on_the_platform_take_what_the_law_says(tmp_path: Path, law, 
         report = hopcast.run(str(platform), program, 2 * pairs, ppn=pairs, model=model, args=words)
         half = np.array(report.results[:active]) / 2
         assert half == pytest.approx(np.full(active, law(active, nbytes)), rel=tolerance), words
+
+
+def test_a_law_that_fails_at_pairs_held_back_is_not_taken():
+    """The least criterion decides among laws whose error there is within 5 points of the least."""
+    data = made(max_rate, noise=0.03)
+    (found,) = rate_report.fit_regimes(data, [], tuple(rates.MODELS))
+    assert found.best == found.by_criterion == "max-rate"
+    bad = {name: errors for name, errors in found.held_back.items() if name != "max-rate"}
+    bad["max-rate"] = replace(found.held_back["max-rate"], median=0.5)
+    other = replace(found, held_back=bad)
+    assert other.by_criterion == "max-rate" and other.best == "extended"
+    assert "best at numbers of pairs held back: extended" in rate_report.lines([other])[0]
+
+
+def test_two_numbers_of_pairs_say_nothing_of_a_fourth_parameter():
+    """A rate that falls from k = 1 to 3 would, if it went on, end below zero at some k."""
+    data = made(lambda k, n: extended(k, n), noise=0.03)
+    two = data.where(np.isin(data.pairs, (1, 3)))
+    (found,) = rate_report.fit_regimes(two, [], ("max-rate", "extended"))
+    assert list(found.laws) == ["max-rate"]
+    with pytest.raises(InputError, match="the laws extended need 3 numbers of pairs, and 2 were measured"):
+        rate_report.fit_regimes(two, [], ("extended",))
+    with pytest.raises(InputError, match="need 2 numbers of pairs, and 1 were measured"):
+        rate_report.fit_regimes(data.where(data.pairs == 1), [], ("max-rate",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,23 +14,38 @@ from hopcast.calibrate.pair_times import PairTimes
 from hopcast.calibrate.rates import Law
 from hopcast.errors import InputError
 
+NEAR = 0.05
+"""Distance from the least error at numbers of pairs held back within which the criterion decides."""
+KS_LEAST = {"postal": 1, "extended": 3}
+"""Numbers of pairs that a law needs to say anything of further ones; two are enough for others."""
 POSTAL = "postal (1 pair)", "postal (all pairs)", "postal (1 to all)"
 
 
 @dataclass(frozen=True)
 class RegimeFit:
-    """A regime with its laws, the best of them by BIC first among equals."""
+    """A regime with its laws."""
 
     above: float
     up_to: float | None
     laws: dict[str, Law]
     held_back: dict[str, Accuracy]
-    """Errors at even k of a fit to odd k; empty with one pair."""
+    """Errors at even k of a fit to odd k; empty with fewer than three numbers of pairs."""
+
+    @property
+    def by_criterion(self) -> str:
+        """The law of the least criterion; the first of those that differ by rounding."""
+        return self._least(self.laws)
 
     @property
     def best(self) -> str:
-        """The law of the least criterion; the first of those that differ by rounding."""
-        return min(self.laws, key=lambda name: round(self.laws[name].criterion, 6))
+        """The law of the least criterion among those whose error at k held back is near the least."""
+        if not self.held_back:
+            return self.by_criterion
+        least = min(errors.median for errors in self.held_back.values())
+        return self._least([name for name, errors in self.held_back.items() if errors.median <= least + NEAR])
+
+    def _least(self, names: Iterable[str]) -> str:
+        return min(names, key=lambda name: round(self.laws[name].criterion, 6))
 
 
 def choose(runs: Sequence[PairTimes], block: str | None, places: int) -> PairTimes:
@@ -63,10 +78,16 @@ def fit_regimes(data: PairTimes, ends: Sequence[float] | None, models: Sequence[
             raise InputError(
                 f"{data.name}: no message from {above:g} B to {up_to:g} B was measured: name other regimes"
             )
-        usable = [name for name in models if name == "postal" or part.pairs.max() > 1]
+        numbers = len(np.unique(part.pairs))
+        usable = [name for name in models if name not in rates.MODELS or numbers >= KS_LEAST.get(name, 2)]
+        if not usable:
+            raise InputError(
+                f"{data.name}: the laws {', '.join(models)} need {KS_LEAST.get(models[0], 2)} numbers of "
+                f"pairs, and {numbers} were measured: measure more, or take postal"
+            )
         laws = {name: rates.fit(part, name) for name in usable}
         held = {}
-        if part.pairs.max() > 2:
+        if numbers > 2:
             held = {name: rates.held_back(part, name)[1] for name in usable}
         fits.append(RegimeFit(above, None if np.isinf(up_to) else up_to, laws, held))
     return fits
@@ -91,7 +112,7 @@ def lines(fits: Sequence[RegimeFit]) -> list[str]:
             if fit.up_to is not None
             else f"above {fit.above:,.0f} B"
         )
-        shown.append(f"{end}, {next(iter(fit.laws.values())).rows} times; best by BIC: {fit.best}")
+        shown.append(f"{end}, {next(iter(fit.laws.values())).rows} times; {_why(fit)}: {fit.best}")
         for name, law in fit.laws.items():
             values = ", ".join(_value(law, key) for key in law.values)
             held = (
@@ -100,6 +121,10 @@ def lines(fits: Sequence[RegimeFit]) -> list[str]:
             shown.append(f"  {name:<9} {values}")
             shown.append(f"            {law.accuracy}{held}")
     return shown
+
+
+def _why(fit: RegimeFit) -> str:
+    return "best by BIC" if fit.best == fit.by_criterion else "best at numbers of pairs held back"
 
 
 def findings(fits: Sequence[RegimeFit]) -> tuple[str, ...]:
