@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -130,3 +132,20 @@ def test_words_that_a_program_does_not_know_are_refused(
     with calibrate("measure", *options, "--", *launch(REAL[0], 2)) as process:
         _, said = process.communicate(timeout=60)
     assert (process.returncode, message in said) == (2, True), said
+
+
+@needs_mpi
+def test_a_terminal_shows_that_a_program_runs(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    words = ("-o", str(tmp_path / "out"), "--program", "thresholds", "--", *launch(REAL[0], 2))
+    command = [sys.executable, "-m", "hopcast", "calibrate", "measure", *words]
+    with subprocess.Popen(
+        command, env=ENVIRONMENT | {"TERM": "xterm"}, stdout=subprocess.DEVNULL, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while part := os.read(ours, 4096):
+                shown += part
+    os.close(ours)
+    assert process.returncode == 0 and b"measuring: thresholds" in shown, shown

@@ -189,6 +189,19 @@ def _run_to_the_end(
 
 
 @contextmanager
+def elapsed(program: str):
+    """A line on a terminal with the name of a program that does not say how far it is, and the time."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as line:
+        line.add_task(f"measuring: {program}", total=None)
+        yield
+
+
+@contextmanager
 def _progress(folder: Path, before: int, count: int):
     """A bar on a terminal: measurements that the journal tells of, and the time that the others will take."""
     from rich.console import Console

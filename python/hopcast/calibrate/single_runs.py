@@ -62,7 +62,8 @@ def run(name: str, session: Session, wanted: Wanted) -> str:
         log = session.folder / "output.txt"
         try:
             limit_s = None if name == "nodecomm" else session.limit_s
-            launch.run([*words, *wanted.arguments], log, limit_s=limit_s)
+            with measure.elapsed(name):
+                launch.run([*words, *wanted.arguments], log, limit_s=limit_s)
         except (launch.Stopped, InputError) as error:
             for file in program.results:
                 if (session.folder / file).exists():
