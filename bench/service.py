@@ -130,8 +130,8 @@ def load(data: Path, users: int, runs: int, kills: int, database: Postgres | Non
         time.sleep(1)
         for run in store.in_state(State.FINISHED):
             finished.setdefault(run.id, run.outcome["outcome_hash"])
-        # Spread over the whole, so that hardly any run is killed three times, and given up.
-        if sum(killed.values()) < kills * len(finished) / runs:
+        # Spread over nearly the whole, so that hardly any run is killed three times, and given up.
+        if sum(killed.values()) < min(kills, 1.1 * kills * len(finished) / runs):
             chance = random.random()
             if chance < 0.2:
                 watched.kill()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hopcast.report import units
@@ -11,6 +14,82 @@ from hopcast.report import units
 _SILENT_S = 2.0
 _TERMINAL_EVERY_S = 0.2
 _PLAIN_EVERY_S = 10.0
+_TICK_S = 0.1
+
+
+class RenewedLine:
+    """A line on standard error that renews itself on a terminal; elsewhere, a new line now and then."""
+
+    def __init__(self, enabled: bool = True, after_s: float = _SILENT_S) -> None:
+        """after_s: time for which nothing is shown [s]."""
+        self._enabled = enabled
+        self._terminal = sys.stderr.isatty()
+        self._next_s = time.monotonic() + after_s
+        self._shown = False
+
+    def is_due(self) -> bool:
+        """True if it is time to show something new."""
+        return self._enabled and time.monotonic() >= self._next_s
+
+    def show(self, text: str) -> None:
+        """Shows this text, and no other one for a while."""
+        self._next_s = time.monotonic() + (_TERMINAL_EVERY_S if self._terminal else _PLAIN_EVERY_S)
+        self._shown = True
+        sys.stderr.write(f"\r\x1b[2K{text}" if self._terminal else f"{text}\n")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Wipes the line, so that the screen begins on clean ground."""
+        if self._shown and self._terminal:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def shown(text: Callable[[float], str]) -> Iterator[None]:
+    """Shows how a block stands that takes over two seconds; `text` is given the time so far [s]."""
+    line, over, begin_s = RenewedLine(), threading.Event(), time.monotonic()
+
+    def tick() -> None:
+        with contextlib.suppress(OSError):  # nobody reads it any more
+            while not over.wait(_TICK_S):
+                if line.is_due():
+                    line.show(text(time.monotonic() - begin_s))
+
+    ticking = threading.Thread(target=tick, name="progress", daemon=True)
+    ticking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        ticking.join()
+        line.close()
+
+
+@contextlib.contextmanager
+def transfer(done: str, total_B: int | None) -> Iterator[Callable[[int], None]]:
+    """Shows how much of a file has been moved; gives a function that adds bytes.
+
+    done: word for what happens to them, such as "fetched"; total_B: None if it is not known.
+    """
+    moved_B = 0
+
+    def add(more_B: int) -> None:
+        nonlocal moved_B
+        moved_B += more_B
+
+    with shown(lambda elapsed_s: moved_line(done, moved_B, total_B, elapsed_s)):
+        yield add
+
+
+def moved_line(done: str, moved_B: int, total_B: int | None, elapsed_s: float) -> str:
+    """One line about a transfer: the time left where its size is known, else its rate."""
+    if not moved_B:
+        return f"nothing {done} yet, {units.seconds(elapsed_s, 2)}"
+    if total_B is None:
+        return f"{done} {units.size(moved_B)}, {units.rate(moved_B / max(1e-9, elapsed_s), 'B/s')}"
+    left_s = elapsed_s * max(0, total_B - moved_B) / moved_B
+    return f"{done} {units.size(moved_B)} of {units.size(total_B)}, {units.seconds(left_s, 2)} left"
 
 
 @dataclass
@@ -36,33 +115,21 @@ class ProgressLine:
     """Shows where a run stands. Runs under two seconds show nothing."""
 
     def __init__(self, enabled: bool = True) -> None:
-        self._enabled = enabled
-        self._terminal = sys.stderr.isatty()
+        self._line = RenewedLine(enabled)
         self._begin_s = time.monotonic()
-        self._next_s = self._begin_s + _SILENT_S
         self._speed = Speed(self._begin_s)
-        self._shown = False
 
     def __call__(self, simulated_s: float, events: int, share: float | None) -> None:
         """Takes note of simulated time [s], events so far, and the share done [0..1] where it is known."""
-        now_s = time.monotonic()
-        if not self._enabled or now_s < self._next_s:
+        if not self._line.is_due():
             return
-        self._next_s = now_s + (_TERMINAL_EVERY_S if self._terminal else _PLAIN_EVERY_S)
+        now_s = time.monotonic()
         speed = self._speed.until(now_s, simulated_s, events)
-        text = line(simulated_s, events, speed, now_s - self._begin_s, share)
-        self._shown = True
-        if self._terminal:
-            sys.stderr.write(f"\r\x1b[2K{text}")
-        else:
-            sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()
+        self._line.show(line(simulated_s, events, speed, now_s - self._begin_s, share))
 
     def close(self) -> None:
-        """Wipes the line, so that the screen begins on clean ground."""
-        if self._shown and self._terminal:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
+        """Wipes the line, see `RenewedLine.close`."""
+        self._line.close()
 
 
 def line(

@@ -69,7 +69,8 @@ def submit(server: Unprivileged, tmp_path: Path, code: str, ranks: int = 2, **op
         "ranks": ranks,
         **options,
     }
-    return server.client.submit(asked, {"program.py": tmp_path / "program.py"})["id"]
+    with server.client.uploaded({"program.py": tmp_path / "program.py"}) as uploads:
+        return server.client.submit(asked, uploads)["id"]
 
 
 def submit_compiled(server: Unprivileged, tmp_path: Path) -> str:
@@ -80,7 +81,8 @@ def submit_compiled(server: Unprivileged, tmp_path: Path) -> str:
     workload = {"kind": "compiled", "path": "ping", "arguments": ["a"]}
     asked = {"platform": "crossbar", "workload": workload, "ranks": 4}
     files = {"ping": tmp_path / "ping", "input.txt": tmp_path / "input.txt"}
-    return server.client.submit(asked, files)["id"]
+    with server.client.uploaded(files) as uploads:
+        return server.client.submit(asked, uploads)["id"]
 
 
 def over(server: Unprivileged, run: str, limit_s: float = 120) -> dict[str, Any]:

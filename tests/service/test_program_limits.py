@@ -79,11 +79,10 @@ time.sleep(60)
 def main(comm): pass
 """
     (tmp_path / "program.py").write_text(code)
-    upload = server.client._upload("program.py", tmp_path / "program.py")
-    asked = {"platform": "crossbar", "workload": {"kind": "function", "file": "program.py", "name": "main"}}
-    body = {"request": asked | {"ranks": 1}, "files": {"program.py": upload}}
-    begin_s = time.monotonic()
-    with pytest.raises(InputError, match="GiB of memory"):
-        server.client._json("POST", "/estimates", body)
+    workload = {"kind": "function", "file": "program.py", "name": "main"}
+    asked, begin_s = {"platform": "crossbar", "workload": workload, "ranks": 1}, time.monotonic()
+    files = {"program.py": tmp_path / "program.py"}
+    with server.client.uploaded(files) as uploads, pytest.raises(InputError, match="GiB of memory"):
+        server.client.estimate(asked, uploads)
     assert time.monotonic() - begin_s < 18
     assert not processes_of(server) and not list((server.data / "estimates").iterdir())

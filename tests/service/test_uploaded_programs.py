@@ -306,13 +306,10 @@ def main(comm):
 def test_an_estimate_is_made_in_a_sandbox(server: Unprivileged, tmp_path: Path) -> None:
     def estimate(code: str) -> dict[str, Any]:
         (tmp_path / "program.py").write_text(code)
-        upload = server.client._upload("program.py", tmp_path / "program.py")
         workload = {"kind": "function", "file": "program.py", "name": "main"}
-        body = {
-            "request": {"platform": "crossbar", "workload": workload, "ranks": 2},
-            "files": {"program.py": upload},
-        }
-        return server.client._json("POST", "/estimates", body)
+        asked = {"platform": "crossbar", "workload": workload, "ranks": 2}
+        with server.client.uploaded({"program.py": tmp_path / "program.py"}) as uploads:
+            return server.client.estimate(asked, uploads)
 
     assert estimate("def main(comm):\n    comm.allreduce(nbytes=8)\n")["is_whole"]
     with pytest.raises(InputError, match="ended with code 5 and left no report"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from hopcast import progress, scratch
 from hopcast.cli import exits
 from hopcast.cli.submit import connected, told, waited, waited_study
 from hopcast.errors import InputError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 TABLE = "results.parquet"
 """Name of the table of a study."""
+_DRAFT, _ARCHIVE, _WHOLE = ".hopcast-fetch-", "archive.zip", "whole"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,17 +42,19 @@ def command(address: str, token: str | None, out: Path, table: bool) -> int:
     if out.exists():
         raise InputError(f"--out {out}: exists; name a directory that does not exist yet")
     client = connected(server, token)
-    return _fetch_run(client, name, out) if kind == "runs" else _fetch_study(client, name, out, table)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the folder that it becomes: that of temporary files may be too small for it.
+    with scratch.folder(_DRAFT, out.absolute().parent) as draft:
+        if kind == "runs":
+            return _fetch_run(client, name, out, draft)
+        return _fetch_study(client, name, out, draft, table)
 
 
-def _fetch_run(client: Client, run: str, out: Path) -> int:
-    from hopcast.service.client import unpack
-
+def _fetch_run(client: Client, run: str, out: Path, draft: Path) -> int:
     state = waited(client, run)
-    with tempfile.NamedTemporaryFile(suffix=".zip") as file:
+    with open(draft / _ARCHIVE, "wb") as file:
         client.fetch(run, file)
-        file.flush()
-        unpack(Path(file.name), out)
+    _unpack(draft, out)
     if state["error"]:
         click.echo(f"{state['state']}: {state['error']}", err=True)
     has_report = (out / "report").is_dir()
@@ -60,20 +64,26 @@ def _fetch_run(client: Client, run: str, out: Path) -> int:
     return exits.DONE if has_report else exits.PROGRAM_FAILED
 
 
-def _fetch_study(client: Client, study: str, out: Path, table: bool) -> int:
-    from hopcast.service.client import unpack
-
+def _fetch_study(client: Client, study: str, out: Path, draft: Path, table: bool) -> int:
     state = waited_study(client, study)
-    with tempfile.NamedTemporaryFile(suffix=".zip") as file:
+    if table:
+        (draft / _WHOLE).mkdir()
+    with open(draft / _WHOLE / TABLE if table else draft / _ARCHIVE, "wb") as file:
         client.fetch_study(study, "table" if table else "archive", file)
-        file.flush()
-        if table:
-            out.mkdir(parents=True)
-            (out / TABLE).write_bytes(Path(file.name).read_bytes())
-        else:
-            unpack(Path(file.name), out)
+    if table:
+        os.rename(draft / _WHOLE, out)
+    else:
+        _unpack(draft, out)
     code = told(state, out / TABLE)
     click.echo(f"Table  {out / TABLE}")
     if not table:
         click.echo(f"Page   {out / 'study.html'}")
     return code
+
+
+def _unpack(draft: Path, out: Path) -> None:
+    """Unpacks the archive in a folder, and puts what was in it into its place, whole or not at all."""
+    from hopcast.service.client import unpack
+
+    unpack(draft / _ARCHIVE, draft / _WHOLE, progress.transfer)
+    os.rename(draft / _WHOLE, out)

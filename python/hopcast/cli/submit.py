@@ -10,10 +10,12 @@ from urllib.parse import urlsplit
 
 import click
 
-from hopcast.cli import arguments, exits, options
+from hopcast import progress
+from hopcast.cli import arguments, estimates, exits, options
 from hopcast.cli.request_of import request_of
 from hopcast.cli.serve import default_data
 from hopcast.errors import InputError
+from hopcast.report import units
 
 if TYPE_CHECKING:
     from hopcast.service.client import Client
@@ -31,6 +33,13 @@ LINES_MOST = 12
 @click.option("--token", metavar="TOKEN", help="Token of the server's page /tokens. [default: HOPCAST_TOKEN]")
 @click.option("--name", default="", help="Name of the run, or of the study.")
 @click.option("--wait", is_flag=True, help="Wait until it is over.")
+@click.option(
+    "--estimate",
+    "when",
+    type=click.Choice(estimates.WHEN),
+    help="Say what it will take, hosts, ranks, memory and time: before it is submitted, or only that. "
+    "[default: before, in a terminal; else never]",
+)
 @click.option("--request", "request_file", metavar="FILE", help="Submit what a request in this file says.")
 @click.option(
     "--study",
@@ -47,6 +56,7 @@ def command(
     token: str | None,
     name: str,
     wait: bool,
+    when: str | None,
     request_file: str | None,
     study_file: Path | None,
     **flags,
@@ -58,14 +68,21 @@ def command(
     """
     from hopcast.service.client import portable
 
+    when = when or estimates.usual()
+    if when == estimates.ONLY and wait:
+        raise InputError("--estimate only: nothing is submitted, so there is nothing to --wait for")
     client = connected(server, token)
     if study_file is not None:
         _refuse_others(study_file, platform, request_file, flags)
-        return _submit_study(client, study_file, name, wait)
+        return _submit_study(client, study_file, name, wait, when)
     if flags.get("out"):
         raise InputError("--out: the server keeps the report, and 'hopcast fetch' brings it")
     request, files = portable(request_of(platform, workload, args, flags, request_file))
-    run = client.submit(request, files, name)
+    with client.uploaded(files) as uploads:
+        estimates.say(when, lambda: estimates.of_run(client.estimate(request, uploads)))
+        if when == estimates.ONLY:
+            return exits.DONE
+        run = client.submit(request, uploads, name)
     click.echo(client.page(run["id"]))
     if not wait:
         return exits.DONE
@@ -84,13 +101,17 @@ def _refuse_others(file: Path, platform: str | None, request_file: str | None, f
         raise InputError(f"--study {file}: it says platform, workload and options; here is '{given[0]}'")
 
 
-def _submit_study(client: Client, file: Path, name: str, wait: bool) -> int:
+def _submit_study(client: Client, file: Path, name: str, wait: bool, when: str) -> int:
     """Submits a study, and waits for its end if that is wanted."""
     from hopcast.service import study_client
     from hopcast.study import file as files
 
     study = files.load(file)
-    state = client.submit_study(study.text, study_client.files_of(study), name or study.name)
+    with client.uploaded(study_client.files_of(study)) as uploads:
+        estimates.say(when, lambda: estimates.of_study(client.estimate_study(study.text, uploads)))
+        if when == estimates.ONLY:
+            return exits.DONE
+        state = client.submit_study(study.text, uploads, name or study.name)
     click.echo(client.study_page(state["id"]))
     if not wait:
         return exits.DONE
@@ -109,22 +130,24 @@ def connected(server: str, token: str | None) -> Client:
         # A line of progress may stand there.
         click.echo(f"\r\x1b[2K{words}" if sys.stderr.isatty() else words, err=True)
 
-    return Client(server, token or local_token(server), say)
+    return Client(server, token or local_token(server), say, progress.transfer)
 
 
 def waited(client: Client, run: str) -> dict[str, Any]:
     """State of a run once it is over; shows its progress meanwhile."""
-    from hopcast.progress import ProgressLine
-
-    line = ProgressLine()
+    queue, line = progress.RenewedLine(), progress.ProgressLine()
 
     def look(state: dict[str, Any]) -> None:
-        if (progress := state["progress"]) is not None:
-            line(progress["simulated_s"], progress["events"], progress["share"])
+        if (now := state["progress"]) is not None:
+            line(now["simulated_s"], now["events"], now["share"])
+        elif queue.is_due():
+            before = units.things(state["ahead"] or 0, "run")
+            queue.show(f"queued, {before} before it" if state["state"] == "queued" else "begins")
 
     try:
         return client.wait(run, look=look)
     finally:
+        queue.close()
         line.close()
 
 
@@ -133,18 +156,18 @@ def waited_study(client: Client, study: str) -> dict[str, Any]:
     from hopcast.experiment.progress import PiecesProgress
     from hopcast.service import study_client
 
-    progress: PiecesProgress | None = None
+    cells: PiecesProgress | None = None
 
     def look(state: dict[str, Any]) -> None:
-        nonlocal progress
-        progress = progress or PiecesProgress("cell", len(state["cells"]), 0)
-        progress.at(*study_client.over(state))
+        nonlocal cells
+        cells = cells or PiecesProgress("cell", len(state["cells"]), 0)
+        cells.at(*study_client.over(state))
 
     try:
         return client.wait_study(study, look=look)
     finally:
-        if progress is not None:
-            progress.close()
+        if cells is not None:
+            cells.close()
 
 
 def told(state: dict[str, Any], table: Path) -> int:

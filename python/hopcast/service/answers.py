@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hopcast.service.names import Name, SeenName
 from hopcast.service.schema import Run, State, Study
 from hopcast.service.state import Service
 from hopcast.service.studies import Standing
@@ -25,14 +26,14 @@ class Submission(_Strict):
     files: dict[str, str] = Field(
         default={}, max_length=200, description="Ids of uploads by the names in the request."
     )
-    name: str = Field(default="", max_length=200)
+    name: Name = ""
     notes: str = Field(default="", max_length=20_000)
 
 
 class Changes(_Strict):
     """Fields of a run that its owner may change."""
 
-    name: str | None = Field(default=None, max_length=200)
+    name: Name | None = None
     notes: str | None = Field(default=None, max_length=20_000)
     shared: bool | None = Field(default=None, description="Whether everybody who has its link may read it.")
 
@@ -130,14 +131,14 @@ class StudySubmission(_Strict):
     files: dict[str, str] = Field(
         default={}, max_length=200, description="Ids of uploads by the names in the study."
     )
-    name: str = Field(default="", max_length=200)
+    name: Name = ""
     notes: str = Field(default="", max_length=20_000)
 
 
 class StudyChanges(_Strict):
     """Fields of a study that its owner may change."""
 
-    name: str | None = Field(default=None, pattern=r"\S", max_length=200)
+    name: SeenName | None = None
     notes: str | None = Field(default=None, max_length=20_000)
     shared: bool | None = Field(
         default=None, description="Whether everybody who has its link may read it and its cells."

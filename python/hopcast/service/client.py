@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -9,8 +10,9 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -35,6 +37,13 @@ _PLACE = re.compile(r"(?P<server>https?://[^/]+)(?:/api/v1)?/(?P<kind>runs|studi
 
 _Answer = TypeVar("_Answer")
 
+Transfer = Callable[[str, "int | None"], AbstractContextManager[Callable[[int], None]]]
+"""Shows how much of a file has been moved, as `progress.transfer` does."""
+
+
+def _unseen(_done: str, _total_B: int | None) -> AbstractContextManager[Callable[[int], None]]:
+    return nullcontext(lambda _more_B: None)
+
 
 class Busy(InputError):
     """A server that cannot answer now, but may do so in a minute."""
@@ -48,9 +57,13 @@ class Client:
     """One server, and a user of it."""
 
     def __init__(
-        self, server: str, token: str | None = None, say: Callable[[str], None] = lambda _words: None
+        self,
+        server: str,
+        token: str | None = None,
+        say: Callable[[str], None] = lambda _words: None,
+        transfer: Transfer = _unseen,
     ) -> None:
-        """say: function that tells the user why it takes long."""
+        """say: function that tells the user why it takes long; transfer: one that shows how it goes on."""
         try:
             address = urlsplit(server)
             is_server = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
@@ -60,14 +73,33 @@ class Client:
             raise InputError(f"{server}: is no address of a server, such as http://localhost:8080")
         self._server = f"{address.scheme}://{address.netloc}"
         self._token = token or os.environ.get(TOKEN_VARIABLE)
-        self._say, self._has_answered = say, False
+        self._say, self._transfer, self._has_answered = say, transfer, False
+
+    @contextmanager
+    def uploaded(self, files: Mapping[str, Path]) -> Iterator[dict[str, str]]:
+        """Ids of uploads of these files by name, which count until the end of the block.
+
+        What was submitted by then keeps its files.
+        """
+        ids: dict[str, str] = {}
+        try:
+            for name, path in files.items():
+                self._upload(ids, name, path)
+            yield ids
+        finally:
+            for upload in ids.values():
+                with suppress(InputError):  # it goes by itself after some days
+                    self._empty("DELETE", f"/uploads/{upload}")
+
+    def estimate(self, request: Mapping[str, Any], uploads: Mapping[str, str]) -> dict[str, Any]:
+        """Needs of a run, whose request calls uploads by these names."""
+        return self._json("POST", "/estimates", {"request": request, "files": uploads})
 
     def submit(
-        self, request: Mapping[str, Any], files: Mapping[str, Path], name: str = "", notes: str = ""
+        self, request: Mapping[str, Any], uploads: Mapping[str, str], name: str = "", notes: str = ""
     ) -> dict[str, Any]:
-        """Uploads files and submits a request that calls them by these names; gives the run's state."""
-        ids = {name: self._upload(name, path) for name, path in files.items()}
-        body = {"request": request, "files": ids, "name": name, "notes": notes}
+        """Submits a request that calls uploads by these names; gives the run's state."""
+        body = {"request": request, "files": uploads, "name": name, "notes": notes}
         return self._json("POST", "/runs", body)
 
     def state(self, run: str) -> dict[str, Any]:
@@ -99,10 +131,13 @@ class Client:
         """Address of a run's page."""
         return f"{self._server}/runs/{run}"
 
-    def submit_study(self, text: str, files: Mapping[str, Path], name: str = "") -> dict[str, Any]:
-        """Uploads files and submits a study file that calls them by these names; gives the study's state."""
-        ids = {name: self._upload(name, path) for name, path in files.items()}
-        return self._json("POST", "/studies", {"study": text, "files": ids, "name": name})
+    def estimate_study(self, text: str, uploads: Mapping[str, str]) -> dict[str, Any]:
+        """Needs of a study, whose file calls uploads by these names."""
+        return self._json("POST", "/studies/estimates", {"study": text, "files": uploads})
+
+    def submit_study(self, text: str, uploads: Mapping[str, str], name: str = "") -> dict[str, Any]:
+        """Submits a study file that calls uploads by these names; gives the study's state."""
+        return self._json("POST", "/studies", {"study": text, "files": uploads, "name": name})
 
     def study(self, study: str) -> dict[str, Any]:
         """State of a study and of its cells."""
@@ -130,30 +165,43 @@ class Client:
         file.seek(0)
         file.truncate()  # of an answer that ended early
         with self._asked("GET", path) as answer:
-            left_B = int(answer.headers.get("Content-Length") or 0)
-            while piece := answer.read(1 << 20):
-                file.write(piece)
-                left_B -= len(piece)
+            size_B = int(answer.headers.get("Content-Length") or 0)
+            left_B = size_B
+            with self._transfer("fetched", size_B or None) as moved:
+                while piece := answer.read1(1 << 20):  # what has come, and not as much as that
+                    file.write(piece)
+                    left_B -= len(piece)
+                    moved(len(piece))
         if left_B > 0:
             raise Away(f"{self._server}: the connection ended {left_B:,} bytes early")
 
-    def _upload(self, name: str, path: Path) -> str:
+    def _upload(self, ids: dict[str, str], name: str, path: Path) -> None:
+        """Uploads a file, and notes its id before its first byte goes."""
         size_B = path.stat().st_size
         upload = self._json("POST", "/uploads", {"name": name, "size_B": size_B})
+        ids[name] = upload["id"]
         place, failures = f"/uploads/{upload['id']}", 0
-        with open(path, "rb") as file:
-            while upload["received_B"] < size_B:
-                file.seek(upload["received_B"])
-                headers = {"Upload-Offset": str(upload["received_B"])}
+        with open(path, "rb") as file, self._transfer(f"{name}: uploaded", size_B) as moved:
+            while (before_B := upload["received_B"]) < size_B:
+                file.seek(before_B)
+                piece = _Counted(file.read(_PIECE_B), moved)
+                if not piece.size_B:
+                    raise InputError(f"{path}: has become shorter meanwhile")
+                headers = {"Upload-Offset": str(before_B), "Content-Length": str(piece.size_B)}
                 try:
-                    with self._asked("PATCH", place, file.read(_PIECE_B), headers) as answer:
+                    with self._asked("PATCH", place, piece, headers) as answer:
                         upload, failures = json.load(answer), 0
                 except Away:
                     failures += 1
                     if failures > _TRIES:
                         raise
                     upload = self._patiently(lambda: self._json("GET", place))
-        return upload["id"]
+                moved(upload["received_B"] - before_B - piece.tell())  # of one that broke off, some is lost
+
+    def _empty(self, method: str, path: str) -> None:
+        """Asks for what has no answer but that it is done."""
+        with self._asked(method, path):
+            pass
 
     def _json(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         data = None if body is None else json.dumps(body).encode()
@@ -162,7 +210,11 @@ class Client:
 
     @contextmanager
     def _asked(
-        self, method: str, path: str, data: bytes | None = None, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        data: bytes | IO[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Iterator[Any]:
         """The answer of the server. Raises `InputError` with the server's words, or why there is none."""
         own = {"Authorization": f"Bearer {self._token}"} if self._token else {}
@@ -198,6 +250,20 @@ class Client:
                 if failures == (1 if isinstance(error, Away) else 2):
                     self._say(f"{error}; it is asked again for {PATIENCE_S:g} s")
                 time.sleep(_AGAIN_EVERY_S)
+
+
+class _Counted(io.BytesIO):
+    """Bytes that are sent, which are counted as they go."""
+
+    def __init__(self, content: bytes, moved: Callable[[int], None]) -> None:
+        super().__init__(content)
+        self.size_B, self._moved = len(content), moved
+
+    def read(self, most_B: int | None = -1) -> bytes:
+        """Reads some of them, see `io.BytesIO.read`."""
+        piece = super().read(most_B)
+        self._moved(len(piece))
+        return piece
 
 
 def _words(server: str, error: urllib.error.HTTPError) -> str:
@@ -284,22 +350,31 @@ def _listed(path: str, sent: Callable[[str], str]) -> list[dict[str, Any]]:
     return listed
 
 
-def unpack(archive: Path, into: Path) -> None:
+def unpack(archive: Path, into: Path, transfer: Transfer = _unseen) -> None:
     """Unpacks the archive of a run, whose names all begin with the run's own folder, into a new folder.
 
-    Raises `InputError` where the folder exists, or a name leads out of it.
+    Raises `InputError` where the folder exists, the archive is damaged, or a name leads out of it.
     """
     if into.exists():
         raise InputError(f"{into}: exists; name a directory that does not exist yet")
-    with zipfile.ZipFile(archive) as packed:
-        for entry in packed.infolist():
-            _, slash, inside = entry.filename.partition("/")
-            target = into / inside
-            if not slash or into.resolve() not in target.resolve().parents:
-                raise InputError(f"{archive}: {entry.filename!r} leads out of the archive")
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            _unpack(packed, into, transfer)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise InputError(f"what the server has sent is no whole archive: {error}") from error
+
+
+def _unpack(packed: zipfile.ZipFile, into: Path, transfer: Transfer) -> None:
+    for entry in packed.infolist():
+        _, slash, inside = entry.filename.partition("/")
+        target = into / inside
+        if not slash or into.resolve() not in target.resolve().parents:
+            raise InputError(f"{packed.filename}: {entry.filename!r} leads out of the archive")
+    with transfer("unpacked", sum(entry.file_size for entry in packed.infolist())) as moved:
         for entry in packed.infolist():
             target = into / entry.filename.partition("/")[2]
             target.parent.mkdir(parents=True, exist_ok=True)
             with packed.open(entry) as source, open(target, "wb") as out:
                 while piece := source.read(1 << 20):
                     out.write(piece)
+                    moved(len(piece))

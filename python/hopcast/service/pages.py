@@ -21,6 +21,7 @@ from hopcast.request import RunRequest
 from hopcast.service import access, admission, drawings, editor, form, job_form, live, process, submission
 from hopcast.service.access import Own, Readable, Services, Signed, Visitor
 from hopcast.service.admission import Refused
+from hopcast.service.names import MOST, name_of
 from hopcast.service.schema import Run, State, User
 from hopcast.service.settings import SignIn
 from hopcast.service.state import Service
@@ -38,6 +39,7 @@ def notes_of(text: str) -> str:
 
 SentNotes = Annotated[str, Form(max_length=2 * MOST_NOTES), AfterValidator(notes_of)]
 """Notes as a browser sends them."""
+SentName = Annotated[str, Form(max_length=MOST), AfterValidator(name_of)]
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -155,7 +157,7 @@ def _answer_form(
         if not queue:
             found = service.pool.estimate(admission_of, files, user.id)
             return _form(user, values, estimate=found, **shown)
-        name, notes = values.get("name", "")[:200], notes_of(values.get("notes", ""))
+        name, notes = name_of(values.get("name", "")), notes_of(values.get("notes", ""))
         run = submission.submit(service, user, admission_of, files, name, notes)
     except Refused as error:
         return _form(user, values, error=error, status=200 if alone else 422, **shown)
@@ -256,12 +258,12 @@ def report(run: Readable, service: Services) -> Response:
 def edit(
     run: Own,
     service: Services,
-    name: Annotated[str, Form(max_length=200)] = "",
+    name: SentName = "",
     notes: SentNotes = "",
     shared: Annotated[str, Form(max_length=5)] = "",
 ) -> Response:
     """Changes name, notes, and who may read."""
-    service.store.rename(run.id, name=name.strip(), notes=notes, shared=bool(shared))
+    service.store.rename(run.id, name=name, notes=notes, shared=bool(shared))
     return RedirectResponse(f"/runs/{run.id}", 303)
 
 

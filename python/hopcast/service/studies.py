@@ -18,6 +18,7 @@ from fastapi import HTTPException
 
 from hopcast.service import admission, archive, leavings, pool, process, study_process, submission
 from hopcast.service.admission import Refused
+from hopcast.service.names import name_of
 from hopcast.service.schema import Run, State, Study, StudyCell, User
 from hopcast.service.state import Service
 from hopcast.service.store import secret
@@ -148,10 +149,14 @@ def _sum(service: Service, cells: int, tried: dict[int, dict[str, Any]]) -> dict
 def submit(
     service: Service, user: User, text: str, uploads: Mapping[str, str], name: str, notes: str = ""
 ) -> Study:
-    """Puts all cells of a study into the queue. Raises `Refused` and `TooMany`."""
+    """Puts all cells of a study into the queue; its file names it if `name` is empty.
+
+    Raises `Refused` and `TooMany`.
+    """
     planned, admitted = plan(service, user, text, uploads)
     submission.check_waiting(service, user, len(admitted))
-    study = Study(id=secret(), owner_id=user.id, name=(name or planned["name"])[:200], text=text, notes=notes)
+    name = name or name_of(planned["name"]) or "study"
+    study = Study(id=secret(), owner_id=user.id, name=name, text=text, notes=notes)
     runs, cells = [], []
     for number, (settings, one, files) in enumerate(admitted):
         run = submission.laid_out(service, user, one, files, study.title_of(number), "")

@@ -14,7 +14,8 @@ from starlette.concurrency import run_in_threadpool
 from hopcast.service import access, live, studies
 from hopcast.service.access import OwnStudy, ReadableStudy, Services, Signed, Visitor
 from hopcast.service.admission import Refused
-from hopcast.service.pages import SentNotes, html_page, notes_of, render, sent_form
+from hopcast.service.names import name_of
+from hopcast.service.pages import SentName, SentNotes, html_page, notes_of, render, sent_form
 from hopcast.service.schema import Study, User
 from hopcast.service.state import Service
 from hopcast.service.studies import Standing
@@ -83,7 +84,7 @@ async def _submitted(request: Request, user: User, service: Service, queue: bool
 def _answer(
     service: Service, user: User, values: dict[str, str], uploads: dict[str, str], queue: bool, alone: bool
 ) -> Response:
-    text, name = values.get("study", ""), values.get("name", "").strip()[:200]
+    text, name = values.get("study", ""), name_of(values.get("name", ""))
     notes = notes_of(values.get("notes", ""))
     shown: dict[str, Any] = {"uploads": uploads, "alone": alone}
     try:
@@ -168,12 +169,12 @@ def stop(study: OwnStudy, service: Services) -> Response:
 def edit(
     study: OwnStudy,
     service: Services,
-    name: Annotated[str, Form(max_length=200)] = "",
+    name: SentName = "",
     notes: SentNotes = "",
     shared: Annotated[str, Form(max_length=5)] = "",
 ) -> Response:
     """Changes name, notes, and who may read."""
-    service.store.change_study(study.id, name=name.strip() or study.name, notes=notes, shared=bool(shared))
+    service.store.change_study(study.id, name=name or study.name, notes=notes, shared=bool(shared))
     return RedirectResponse(f"/studies/{study.id}", 303)
 
 
