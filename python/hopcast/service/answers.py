@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from hopcast.service.names import Name, SeenName
 from hopcast.service.schema import Run, State, Study
 from hopcast.service.state import Service
 from hopcast.service.studies import Standing
 from hopcast.service.study_store import Cell
+
+
+def _plain(request: dict[str, Any]) -> dict[str, Any]:
+    """The request, if it can be written as JSON again. Raises `ValueError`."""
+    try:
+        json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("it holds half of a character (a surrogate)") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return request
 
 
 class _Strict(BaseModel):
@@ -22,7 +34,9 @@ class _Strict(BaseModel):
 class Submission(_Strict):
     """A run to be queued or estimated."""
 
-    request: dict[str, Any] = Field(description="A request as of 'hopcast request schema'.")
+    request: Annotated[dict[str, Any], AfterValidator(_plain)] = Field(
+        description="A request as of 'hopcast request schema'."
+    )
     files: dict[str, str] = Field(
         default={}, max_length=200, description="Ids of uploads by the names in the request."
     )

@@ -22,6 +22,7 @@ from hopcast.service.answers import (
     Submission,
     UploadState,
 )
+from hopcast.service.report_files import answered_file
 from hopcast.service.schema import State, Upload, User
 from hopcast.service.state import Service
 
@@ -39,6 +40,7 @@ ERRORS: dict[int | str, dict] = {
         422: "A field is wrong; for requests: as the command line says it.",
         429: "A limit of the user, or of all, is reached.",
         503: "The database does not answer, or what is asked for is being made; try again in a minute.",
+        507: "The disk of the server is full.",
     }.items()
 }
 """Answers that any route may give."""
@@ -139,12 +141,10 @@ def run_state(run: Readable, service: Services) -> RunState:
 @router.patch("/runs/{run_id}", tags=["runs"])
 def change(body: Changes, run: Own, service: Services) -> RunState:
     """Changes name, notes, or who may read."""
-    values = body.model_dump(exclude_none=True)
-    if values:
-        service.store.rename(run.id, **values)
-    for name, value in values.items():
-        setattr(run, name, value)
-    return RunState.of(run, service)
+    changed = service.store.rename(run.id, **body.model_dump(exclude_none=True))
+    if changed is None:
+        raise HTTPException(404, "there is no such run")
+    return RunState.of(changed, service)
 
 
 @router.post("/runs/{run_id}/stop", status_code=202, tags=["runs"])
@@ -174,7 +174,7 @@ def report(run: Readable, service: Services) -> Response:
     file = service.settings.run_folder(run.id) / process.REPORT / "report.json"
     if not file.is_file():
         raise HTTPException(409, f"the run is {run.state} and has no report")
-    return FileResponse(file, media_type="application/json")
+    return answered_file(file, "application/json")
 
 
 @router.get("/runs/{run_id}/archive", tags=["runs"], response_class=StreamingResponse)

@@ -5,18 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 
-from fastapi import FastAPI, Request, Response
-from fastapi.exception_handlers import http_exception_handler, request_validation_exception_handler
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, RedirectResponse
-from sqlalchemy.exc import DBAPIError, OperationalError
-from starlette.exceptions import HTTPException
+from fastapi import FastAPI
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from hopcast import __version__
 from hopcast.service import (
     api,
     comparisons,
+    failures,
     pages,
     platform_api,
     sign_in,
@@ -27,7 +23,6 @@ from hopcast.service import (
 )
 from hopcast.service.access import SafeHeaders, SameSite, SizeLimit
 from hopcast.service.accounts import Directory
-from hopcast.service.admission import Refused
 from hopcast.service.cgroups import Groups
 from hopcast.service.codes import Codes
 from hopcast.service.mail import Mailer
@@ -37,7 +32,6 @@ from hopcast.service.retention import Janitor
 from hopcast.service.settings import Settings, SignIn
 from hopcast.service.state import Service
 from hopcast.service.store import Store
-from hopcast.service.submission import TooMany
 
 
 def prepare(settings: Settings, groups: Groups | None = None) -> Service:
@@ -92,11 +86,7 @@ def application(service: Service) -> FastAPI:
     app.include_router(study_api.router)
     app.include_router(study_pages.router)
     app.include_router(sign_in.router)
-    app.add_exception_handler(HTTPException, _failed)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(TooMany, _too_many)
-    app.add_exception_handler(DBAPIError, _database_failed)
+    failures.add_to(app)
 
     @app.get("/health", tags=["health"])
     def health() -> dict[str, str]:
@@ -115,45 +105,3 @@ def application(service: Service) -> FastAPI:
 def _host_names(settings: Settings) -> list[str]:
     # Starlette compares what stands before the first colon: of [::1]:8080 a bracket.
     return ["[" if host.startswith("[") else host for host in settings.hosts]
-
-
-def _is_page(request: Request) -> bool:
-    return not request.url.path.startswith((api.PREFIX, "/health"))
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    if _is_page(request):
-        accounts = request.app.state.service.settings.accounts
-        if error.status_code == 401 and accounts.sign_in is SignIn.MAIL and request.method == "GET":
-            return RedirectResponse("/sign-in", 303)
-        return pages.error_page(error.status_code, str(error.detail), sign_in=accounts.sign_in)
-    return await http_exception_handler(request, error)
-
-
-async def _invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    if _is_page(request):
-        first = error.errors()[0]
-        sign_in = request.app.state.service.settings.accounts.sign_in
-        return pages.error_page(422, f"{first['loc'][-1]}: {first['msg']}", sign_in=sign_in)
-    return await request_validation_exception_handler(request, error)
-
-
-async def _refused(_request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, Refused)
-    return JSONResponse({"detail": str(error), "field": error.field}, 422)
-
-
-async def _too_many(_request: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"detail": str(error), "field": None}, 429)
-
-
-async def _database_failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, DBAPIError)
-    if not error.connection_invalidated and not isinstance(error, OperationalError):
-        raise error
-    text = "the database does not answer; try again in a minute"
-    if _is_page(request):
-        return pages.error_page(503, text, sign_in=request.app.state.service.settings.accounts.sign_in)
-    return JSONResponse({"detail": text, "field": None}, 503)

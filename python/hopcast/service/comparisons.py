@@ -86,6 +86,8 @@ def _made(service: Service, runs: Sequence[Run], make: Callable[[Comparison], by
         with _one_at_a_time:  # Of the tables nothing is shown, so they are not read.
             return make(compared([store.read(file) for file in files], places))
     except Exception as error:
+        if not all(file.is_file() for file in files):
+            raise HTTPException(404, "one of these runs has been deleted meanwhile") from error
         if not any(admission.is_program(one.request) for one in runs):
             raise
         # A program can leave anything as its report.

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, StreamingResponse
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, StreamingResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import AfterValidator
@@ -22,6 +22,7 @@ from hopcast.service import access, admission, drawings, editor, form, job_form,
 from hopcast.service.access import Own, Readable, Services, Signed, Visitor
 from hopcast.service.admission import Refused
 from hopcast.service.names import MOST, name_of
+from hopcast.service.report_files import answered_file
 from hopcast.service.schema import Run, State, User
 from hopcast.service.settings import SignIn
 from hopcast.service.state import Service
@@ -251,7 +252,7 @@ def report(run: Readable, service: Services) -> Response:
     file = service.settings.run_folder(run.id) / process.REPORT / "report.html"
     if not file.is_file():
         raise HTTPException(404, "this run has no report")
-    return FileResponse(file, media_type="text/html", headers=_report_headers())
+    return answered_file(file, "text/html", headers=_report_headers())
 
 
 @router.post("/runs/{run_id}/edit")

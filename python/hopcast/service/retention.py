@@ -65,10 +65,10 @@ def clean(service: Service) -> None:
     service.store.delete_expired(now_s)
     for upload in service.store.uploads_before(now_s - settings.keep_uploads_s):
         submission.forget_upload(service, upload.id)
-    for folder in ("runs", "estimates"):
+    known = {"runs": service.store.run, "studies": service.store.study, "estimates": lambda _id: None}
+    for folder, found in known.items():
         for path in (settings.data / folder).glob("*"):
-            is_known = folder == "runs" and service.store.run(path.name) is not None
-            if not is_known and _changed_s(path) < now_s - _LEFT_OVER_S:
+            if found(path.name) is None and _changed_s(path) < now_s - _LEFT_OVER_S:
                 leavings.remove(path)
 
 

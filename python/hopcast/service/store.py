@@ -235,14 +235,15 @@ class Store(StudyTables, QueueTables):
         with self._begin() as session:
             session.add(run)
 
-    def rename(self, run_id: str, **values: str | bool) -> None:
-        """Changes name, notes, or who may read."""
+    def rename(self, run_id: str, **values: str | bool) -> Run | None:
+        """Changes name, notes, or who may read; None if the run is gone."""
         with self._begin() as session:
             run = session.get(Run, run_id, with_for_update=True)
             if run is not None:
                 for field, value in values.items():
                     setattr(run, field, value)
                 run.note_words()
+            return run
 
     def run(self, run_id: str) -> Run | None:
         """A run, whoever owns it."""

@@ -157,12 +157,14 @@ def submit(
     submission.check_waiting(service, user, len(admitted))
     name = name or name_of(planned["name"]) or "study"
     study = Study(id=secret(), owner_id=user.id, name=name, text=text, notes=notes)
-    runs, cells = [], []
-    for number, (settings, one, files) in enumerate(admitted):
-        run = submission.laid_out(service, user, one, files, study.title_of(number), "")
-        runs.append(run)
-        cells.append(StudyCell(study_id=study.id, number=number, run_id=run.id, settings=settings))
-    service.store.add_study(study, cells, runs)
+    runs: list[Run] = []
+    cells = []
+    with submission.or_removed(service, runs):
+        for number, (settings, one, files) in enumerate(admitted):
+            run = submission.laid_out(service, user, one, files, study.title_of(number), "")
+            runs.append(run)
+            cells.append(StudyCell(study_id=study.id, number=number, run_id=run.id, settings=settings))
+        service.store.add_study(study, cells, runs)
     service.pool.wake()
     return study
 

@@ -18,6 +18,7 @@ from hopcast.service.answers import (
     StudySubmission,
 )
 from hopcast.service.api import ERRORS, FILES, PREFIX
+from hopcast.service.report_files import answered_file
 from hopcast.service.schema import Study
 from hopcast.service.state import Service
 
@@ -84,7 +85,7 @@ def delete(study: OwnStudy, service: Services) -> None:
 @router.get("/{study_id}/table", response_class=FileResponse, responses=FILES)
 def table(study: ReadableStudy, service: Services) -> Response:
     """Gives the table of all cells, those that go on without a result, as Parquet."""
-    return FileResponse(studies.table(service, study), media_type="application/vnd.apache.parquet")
+    return answered_file(studies.table(service, study), "application/vnd.apache.parquet")
 
 
 @router.get("/{study_id}/archive", response_class=StreamingResponse)

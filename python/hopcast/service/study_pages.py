@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request, Response
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, StreamingResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from hopcast.service import access, live, studies
@@ -16,6 +16,7 @@ from hopcast.service.access import OwnStudy, ReadableStudy, Services, Signed, Vi
 from hopcast.service.admission import Refused
 from hopcast.service.names import name_of
 from hopcast.service.pages import SentName, SentNotes, html_page, notes_of, render, sent_form
+from hopcast.service.report_files import answered_file
 from hopcast.service.schema import Study, User
 from hopcast.service.state import Service
 from hopcast.service.studies import Standing
@@ -155,7 +156,7 @@ async def _events(service: Service, study: Study, since_s: float) -> AsyncIterat
 def report(study: ReadableStudy, service: Services) -> Response:
     """The page about the cells that are over, which may load nothing and has no cookie."""
     headers = {"Content-Security-Policy": access.SafeHeaders.REPORT_POLICY}
-    return FileResponse(studies.page(service, study), media_type="text/html", headers=headers)
+    return answered_file(studies.page(service, study), "text/html", headers=headers)
 
 
 @router.post("/{study_id}/stop")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy.exc import DBAPIError
 
 from hopcast.service import admission, confinement, leavings, pool, probes
 from hopcast.service.admission import Admitted, Refused
@@ -54,9 +57,30 @@ def submit(
     """Puts a run into the queue. Raises `TooMany`."""
     check_waiting(service, user, 1)
     run = laid_out(service, user, admission_of, files, name, notes)
-    service.store.add_run(run)
+    with or_removed(service, [run]):
+        service.store.add_run(run)
     service.pool.wake()
     return run
+
+
+@contextlib.contextmanager
+def or_removed(service: Service, runs: Sequence[Run]) -> Iterator[None]:
+    """Removes the folders of runs that do not come into the queue in this block."""
+    try:
+        yield
+    except Exception:
+        for run in runs:
+            # A database that went away may have noted them, and told nobody.
+            if not _may_be_known(service, run.id):
+                leavings.remove(service.settings.run_folder(run.id))
+        raise
+
+
+def _may_be_known(service: Service, run_id: str) -> bool:
+    try:
+        return service.store.run(run_id) is not None
+    except DBAPIError:
+        return True
 
 
 def check_waiting(service: Service, user: User, more: int) -> None:
@@ -79,7 +103,11 @@ def laid_out(
     """A run that is not in the queue yet, with its files in its folder."""
     run_id = secret()
     request = admission_of.request
-    probes.lay_out(pool.inputs_of(service.settings, run_id), admission_of, files)
+    try:
+        probes.lay_out(pool.inputs_of(service.settings, run_id), admission_of, files)
+    except OSError:  # a full disk, or an upload that was deleted meanwhile
+        leavings.remove(service.settings.run_folder(run_id))
+        raise
     return Run(
         id=run_id,
         owner_id=user.id,

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Response
-from fastapi.responses import FileResponse, HTMLResponse
+from fastapi.responses import HTMLResponse
 
 from hopcast.report import timeline_view
 from hopcast.report.store import Result
 from hopcast.service import admission, process
 from hopcast.service.access import Readable, Services, Visitor
 from hopcast.service.pages import html_page
+from hopcast.service.report_files import answered_file
 from hopcast.service.schema import Run
 from hopcast.service.state import Service
 
@@ -63,7 +64,7 @@ def for_perfetto(run: Readable, service: Services) -> Response:
     file = _report(service, run) / "timeline.json"
     if not file.is_file():
         raise HTTPException(404, "this run has kept no records")
-    return FileResponse(file, media_type="application/json", filename=f"timeline-{run.id}.json")
+    return answered_file(file, "application/json", filename=f"timeline-{run.id}.json")
 
 
 def _report(service: Service, run: Run) -> Path:
