@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import threading
 from typing import Annotated
 
-import anyio
 from fastapi import APIRouter, Header, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from hopcast.service import archive, process, submission
+from hopcast.service import archive, process, room, submission
 from hopcast.service.access import Own, Readable, Services, Signed
 from hopcast.service.answers import (
     Changes,
@@ -51,6 +52,8 @@ FILES: dict[int | str, dict] = {
 }
 """Answers that routes to files give, too."""
 
+_NOTED_B = 32 << 20
+"""Bytes of a piece after which it is noted that they have come."""
 _announcing = threading.Lock()
 """Lock around the sum of a user's uploads and a new one, so that those at the same time count one by one."""
 
@@ -187,19 +190,38 @@ def fetch(run: Readable, service: Services) -> Response:
 
 async def _append(service: Service, upload: Upload, request: Request) -> None:
     """Appends the body of a request to a file."""
-    with open(service.settings.upload_file(upload.id), "r+b") as out:
+    # Without a buffer, what could not be written is not taken for what has come.
+    with open(service.settings.upload_file(upload.id), "r+b", buffering=0) as out:
         out.truncate(upload.received_B)
         out.seek(upload.received_B)
         try:
             async for piece in request.stream():
                 if out.tell() + len(piece) > upload.size_B:
                     raise HTTPException(413, f"the file was announced with {upload.size_B} bytes")
-                await run_in_threadpool(out.write, piece)
-        finally:
-            out.flush()
-            upload.received_B = min(out.tell(), upload.size_B)
-            with anyio.CancelScope(shield=True):  # also noted where the client is gone
-                await run_in_threadpool(service.store.received, upload.id, upload.received_B)
+                room.check(service.settings)
+                await run_in_threadpool(_write, out, piece)
+                if out.tell() - upload.received_B >= _NOTED_B:  # of a server that is killed, the rest is lost
+                    await _note(service, upload, out)
+        except asyncio.CancelledError:  # this server ends, and waits for no thread any more
+            service.store.received(upload.id, min(out.tell(), upload.size_B))
+            raise
+        except Exception:
+            await _note(service, upload, out)
+            raise
+        await _note(service, upload, out)
+
+
+async def _note(service: Service, upload: Upload, out: io.FileIO) -> None:
+    """Notes how much of a file has come."""
+    upload.received_B = min(out.tell(), upload.size_B)
+    await run_in_threadpool(service.store.received, upload.id, upload.received_B)
+
+
+def _write(out: io.FileIO, piece: bytes) -> None:
+    """Writes all of a piece, or as much as there is room for. Raises `OSError` then."""
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[out.write(rest) :]
 
 
 def _upload(service: Service, user: User, upload_id: str) -> Upload:

@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from hopcast.errors import InputError
 from hopcast.request import RunRequest
-from hopcast.service import admission, cgroups, fork_server, leavings, process, task_process
+from hopcast.service import admission, cgroups, fork_server, leavings, process, room, task_process
 from hopcast.service.places import Started, place_of
 from hopcast.service.probes import Probes
 from hopcast.service.schema import Run, State
@@ -41,6 +41,7 @@ class Pool:
         self._closing = threading.Event()
         self._probes = Probes(settings, groups)
         self._place = place_of(settings, groups)
+        self._room = room.Watch(settings)
         self._claiming = threading.Lock()
         self._claimed: set[str] = set()
         """Runs that a worker has at this moment."""
@@ -120,7 +121,7 @@ class Pool:
     def _work(self) -> None:
         while not self._closing.is_set():
             try:
-                run = self._claim() if self._place.is_ready() else None
+                run = self._claim() if self._place.is_ready() and self._room.is_there() else None
                 if run is None:
                     self._wake.wait(_IDLE_S)
                     self._wake.clear()
@@ -191,6 +192,8 @@ class Pool:
                         return "gone"
                     if (limit := started.exceeded()) is not None:
                         return limit
+                    if room.is_short(self._settings):
+                        return "room"
                     # Time that its report takes to come from a worker is not its own.
                     is_late = now_s > begin_s + limits.wall_s
                     if why is None and not started.has_ended and (state.stop_asked or is_late):
@@ -209,30 +212,40 @@ class Pool:
         is_program = admission.is_program(run.request)
         outcome = leavings.outcome(ended.get("outcome")) or _outcome_of(place)
         values: dict[str, Any] = {"ended_at": time.time(), "process": None}
+        error = ended["error"] if isinstance(ended.get("error"), str) else None
+        lacked_room = outcome is None and (why == "room" or room.was_short(error))
+        may_begin_again = run.attempts < self._settings.limits.attempts and not run.stop_asked
         if outcome is not None:
             leavings.take(folder / process.REPORT, place, self._settings.limits.disk_B)
             state = State.STOPPED if outcome["partial"] else State.FINISHED
-            error = f"stopped: {task_process.reason('wall', 0, self._settings)}" if why == "wall" else None
-            values |= {"outcome": outcome, "makespan_s": outcome["makespan_s"], "error": error}
-        elif isinstance(ended.get("error"), str):
+            words = f"stopped: {task_process.reason('wall', 0, self._settings)}" if why == "wall" else None
+            values |= {"outcome": outcome, "makespan_s": outcome["makespan_s"], "error": words}
+        elif lacked_room and may_begin_again:
+            state = State.QUEUED
+            values |= {"ended_at": None, "started_at": None}
+        elif error is not None:
             state = State.FAILED
-            values["error"] = leavings.text(ended["error"], _ERROR)
+            values["error"] = leavings.text(error, _ERROR)
         elif why is not None or (met := task_process.limit_met(folder, code, is_program)):
             state = State.STOPPED if why == "stop" else State.FAILED
             values["error"] = task_process.reason(why or str(met), code or 0, self._settings)
-        elif run.attempts < self._settings.limits.attempts and not run.stop_asked:
+        elif may_begin_again:
             state = State.QUEUED
             values |= {"ended_at": None, "started_at": None}
         else:
             state = State.FAILED
             words = leavings.last_words(folder / task_process.MESSAGES)
             values["error"] = f"its process was killed {run.attempts} times ({words})"
+        if lacked_room:
+            leavings.remove(folder)  # first, for the database needs room, too
         kept_B = leavings.size_B(place) + leavings.size_B(inputs_of(self._settings, run.id))
         values |= {"size_B": min(kept_B, leavings.UNCOUNTABLE_B), "state": state.value}
         self._patiently(self._store.change, run.id, **values)
-        if state is not State.QUEUED:
-            for attempt in (folder, *folder.parent.glob("attempt-*")):
-                leavings.remove(attempt)
+        earlier = (
+            () if state is State.QUEUED else folder.parent.glob("attempt-*")
+        )  # a later one may have begun
+        for attempt in (folder, *earlier):
+            leavings.remove(attempt)
 
     def task(
         self,

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
-from hopcast.service import admission, confinement, leavings, pool, probes
+from hopcast.service import admission, confinement, leavings, pool, probes, room
 from hopcast.service.admission import Admitted, Refused
 from hopcast.service.probes import TooMany as TooMany
 from hopcast.service.schema import Run, State, User
@@ -84,7 +84,8 @@ def _may_be_known(service: Service, run_id: str) -> bool:
 
 
 def check_waiting(service: Service, user: User, more: int) -> None:
-    """Raises `TooMany` if a user would have too many runs that wait or go on."""
+    """Raises `TooMany` if a user would have too many runs that wait or go on, and `OSError` without room."""
+    room.check(service.settings)
     most = service.settings.limits.waiting
     if service.store.unfinished(user) + more > most:
         words = "" if more == 1 else f", and these are {more:,} more"
@@ -148,6 +149,7 @@ def begin_upload(service: Service, user: User, name: str, size_B: int) -> str:
     """Announces an upload; gives its id. Raises `Refused` and `TooMany`."""
     limits = service.settings.limits
     admission.check_name(name)
+    room.check(service.settings)
     if size_B > limits.upload_B:
         raise TooMany(f"{name}: a file may have {limits.upload_B:,} bytes here")
     if service.store.uploaded_B(user) + size_B > limits.uploads_B:

@@ -194,6 +194,7 @@ def reason(why: str, code: int, settings: Settings) -> str:
         "cpu": f"a run may take {limits.cpu_s:g} s of processor time here",
         "memory": f"a run may use {limits.memory_B / 2**30:.3g} GiB of memory here; try fewer ranks",
         "disk": f"a run may write {limits.disk_B / 2**30:.3g} GiB here; keep fewer records or messages",
+        "room": "the disk of the server had no room for what it writes",
         "program": f"its process ended with code {code} and left no report",
         "crash": f"its process ended by itself with code {code}: a bug of hopcast, please report this run",
     }[why]
