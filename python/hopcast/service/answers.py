@@ -68,6 +68,14 @@ class UploadState(BaseModel):
     received_B: int
 
 
+class UploadList(BaseModel):
+    """Uploads of a user."""
+
+    uploads: list[UploadState]
+    size_B: int = Field(description="Sum of their announced sizes.")
+    most_B: int = Field(description="Sum that is allowed.")
+
+
 class Estimate(BaseModel):
     """Needs of a run."""
 

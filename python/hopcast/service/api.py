@@ -21,6 +21,7 @@ from hopcast.service.answers import (
     RunList,
     RunState,
     Submission,
+    UploadList,
     UploadState,
 )
 from hopcast.service.report_files import answered_file
@@ -66,6 +67,15 @@ def begin_upload(body: NewUpload, user: Signed, service: Services) -> UploadStat
     with _announcing:
         upload_id = submission.begin_upload(service, user, body.name, body.size_B)
     return UploadState(id=upload_id, name=body.name, size_B=body.size_B, received_B=0)
+
+
+@router.get("/uploads", tags=["uploads"])
+def uploads(user: Signed, service: Services) -> UploadList:
+    """Lists the user's uploads, the latest first."""
+    found = service.store.uploads(user)
+    size_B = sum(upload.size_B for upload in found)
+    most_B = service.settings.limits.uploads_B
+    return UploadList(uploads=[_state_of(one) for one in found], size_B=size_B, most_B=most_B)
 
 
 @router.get("/uploads/{upload_id}", tags=["uploads"])

@@ -30,6 +30,8 @@ from hopcast.service.submission import TooMany
 
 _PAGE = 50
 _MOST_FORM_FIELDS = 1000
+_MOST_CHOSEN = 200
+"""Most runs that are chosen in the list at a time."""
 MOST_NOTES = 20_000
 
 
@@ -50,11 +52,12 @@ def listing(
     request: Request,
     user: Signed,
     service: Services,
+    run: Annotated[list[str], Query(default_factory=list, max_length=_MOST_CHOSEN)],
     search: Annotated[str, Query(max_length=200)] = "",
     state: Annotated[str, Query(max_length=20)] = "",
     page: Annotated[int, Query(ge=1, le=10**6)] = 1,
 ) -> Response:
-    """The user's runs, with search and filter."""
+    """The user's runs, with search and filter; `run` are those that were chosen, also on other pages."""
     states = [one.value for one in State]
     wanted = state if state in states else None
     found, count = service.store.runs(user, search, wanted, _PAGE, (page - 1) * _PAGE)
@@ -64,7 +67,9 @@ def listing(
         "page": page,
         "pages": max(1, -(-count // _PAGE)),
     }
+    shown = {one.id for one in found}
     values |= {"search": search, "state": wanted or "", "states": states}
+    values |= {"chosen": run, "elsewhere": [one for one in dict.fromkeys(run) if one not in shown]}
     name = "runs.html" if "hx-request" in request.headers else "listing.html"
     return html_page(name, user, **values)
 
@@ -199,6 +204,20 @@ def _form(
     )
 
 
+@router.post("/runs/delete")
+def delete_chosen(
+    user: Signed,
+    service: Services,
+    run: Annotated[list[str], Form(default_factory=list, max_length=_MOST_CHOSEN)],
+) -> Response:
+    """Deletes the chosen runs; what is not the user's own stays."""
+    for one in dict.fromkeys(run):
+        found = service.store.run(one)
+        if found is not None and found.owner_id == user.id:
+            submission.delete(service, found.id, found.state)
+    return RedirectResponse("/", 303)
+
+
 @router.get("/runs/{run_id}")
 def run_page(run: Readable, user: Visitor, service: Services) -> Response:
     """A run: its state, its report, and what can be done with it."""
@@ -281,6 +300,24 @@ def delete(run: Own, service: Services) -> Response:
     """Deletes a run."""
     submission.delete(service, run.id, run.state)
     return RedirectResponse("/", 303)
+
+
+@router.get("/uploads")
+def uploads(user: Signed, service: Services) -> Response:
+    """Files that the user has uploaded."""
+    found = service.store.uploads(user)
+    days = f"{service.settings.keep_uploads_s / 86400:.3g} days"
+    sizes = {"size_B": sum(one.size_B for one in found), "most_B": service.settings.limits.uploads_B}
+    return html_page("upload_list.html", user, uploads=found, keep_days=days, **sizes)
+
+
+@router.post("/uploads/{upload_id}/delete")
+def delete_upload(upload_id: str, user: Signed, service: Services) -> Response:
+    """Deletes a file; runs that were submitted with it keep it."""
+    if service.store.upload(user, upload_id) is None:
+        raise HTTPException(404, "there is no such upload")
+    submission.forget_upload(service, upload_id)
+    return RedirectResponse("/uploads", 303)
 
 
 @router.get("/tokens")

@@ -200,6 +200,12 @@ class Store(StudyTables, QueueTables):
             found = session.get(Upload, upload_id)
             return found if found is not None and found.owner_id == owner.id else None
 
+    def uploads(self, owner: User) -> Sequence[Upload]:
+        """Uploads of a user, the latest first."""
+        with self._begin() as session:
+            wanted = select(Upload).where(Upload.owner_id == owner.id)
+            return session.scalars(wanted.order_by(Upload.created_at.desc(), Upload.id)).all()
+
     def received(self, upload_id: str, received_B: int) -> None:
         """Notes how much of an upload has come."""
         with self._begin() as session:

@@ -86,7 +86,7 @@ document.addEventListener("change", async (event) => {
 });
 
 document.addEventListener("submit", (event) => {
-  const question = event.target.getAttribute("data-confirm");
+  const question = event.submitter?.getAttribute("data-confirm") || event.target.getAttribute("data-confirm");
   if (question && !window.confirm(question)) event.preventDefault();
 });
 
