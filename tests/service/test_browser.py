@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from browsers import PHONE, check, picture, submitted
+from browsers import DESK, PHONE, check, picture, submitted
 from servers import Server
 
 LIVE = (
@@ -227,3 +227,31 @@ def test_on_a_phone(page: Any, shared_server: Server) -> None:
     for path in ("/", "/new", "/tokens", "/nonsense"):
         page.goto(shared_server.address + path) if path != "/nonsense" else None
         check(page)
+
+
+def test_what_fails_has_a_page_that_says_why(
+    chromium: Any, signed_in: Any, shared_server: Server, tmp_path: Path
+) -> None:
+    """A run that failed, an address of nothing, one that has counted, and a comparison of nothing."""
+    (tmp_path / "damaged.trace").write_bytes(b"\x00" * 5000)
+    with shared_server.client.uploaded({"damaged.trace": tmp_path / "damaged.trace"}) as uploads:
+        asked = {"platform": "crossbar", "workload": {"kind": "trace", "path": "damaged.trace"}}
+        run = shared_server.client.submit(asked, uploads)["id"]
+    error = shared_server.client.wait(run)["error"]
+    page = chromium.new_page(viewport=DESK, storage_state=signed_in)  # its console tells of each status
+    page.goto(f"{shared_server.address}/runs/{run}")
+    assert error.splitlines()[0] in page.get_by_role("alert").inner_text()
+    check(page)
+    for path, status, words in (
+        ("/runs/nothing", 404, "there is no such run"),
+        ("/nothing", 404, "Not Found"),
+        ("/enter?token=used", 401, "this address has been used"),
+        (f"/compare?run={run}", 422, "two runs or more"),
+        ("/?page=0", 422, "page"),
+    ):
+        with page.expect_response(shared_server.address + path) as answer:
+            page.goto(shared_server.address + path)
+        assert answer.value.status == status
+        assert words in page.locator("main").inner_text()
+        check(page)
+    page.close()

@@ -1,4 +1,4 @@
-"""What is chosen in a list, on several of its pages; and uploads, which are listed and deleted."""
+"""Choices in a list, on several of its pages; and uploads, which are listed and deleted."""
 
 from __future__ import annotations
 
