@@ -112,15 +112,37 @@ def process_of_a_run(data: Path) -> int | None:
     return random.choice(found) if found else None
 
 
+def kill_a_run(data: Path) -> bool:
+    """Kills the process of some run that goes on; False if there was none, or it has just ended."""
+    process = process_of_a_run(data)
+    if process is None:
+        return False
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def load(data: Path, users: int, runs: int, kills: int, database: Postgres | None) -> None:
     """Submits and kills, and says what has come of it."""
-    watched, begin_s = Watched(data, database), time.monotonic()
+    watched = Watched(data, database)
+    try:
+        _load(watched, users, runs, kills)
+    finally:
+        watched.server.end()
+
+
+def _load(watched: Watched, users: int, runs: int, kills: int) -> None:
+    data, database, begin_s = watched.data, watched.database, time.monotonic()
     store = Store(watched.settings.database)
     owners = [store.user(f"user {number}") for number in range(users)]
     tokens = [store.issue(owner, "api") for owner in owners]
     address = watched.server.address
     threads = [
-        threading.Thread(target=submit_all, args=(address, token, user, runs // users, random.Random(user)))
+        threading.Thread(
+            target=submit_all, args=(address, token, user, runs // users, random.Random(user)), daemon=True
+        )
         for user, token in enumerate(tokens)
     ]
     for thread in threads:
@@ -139,12 +161,10 @@ def load(data: Path, users: int, runs: int, kills: int, database: Postgres | Non
             elif chance < 0.5 and database is not None:
                 watched.kill_database()
                 killed["database"] += 1
-            elif (process := process_of_a_run(data)) is not None:
-                os.kill(process, signal.SIGKILL)
+            elif kill_a_run(data):
                 killed["run"] += 1
         watched.memory_B()
     report(store, owners, finished, killed, watched, runs, time.monotonic() - begin_s)
-    watched.server.end()
     store.close()
 
 

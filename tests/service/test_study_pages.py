@@ -278,6 +278,11 @@ def test_a_study_in_the_browser(page: Any, shared_server: Server) -> None:
     picture(page, "study")
     page.set_viewport_size(PHONE)
     check(page)
+    for number in (0, 3):
+        page.get_by_label(f"Choose cell {number}", exact=True).check()
+    page.get_by_role("button", name="Compare the chosen cells").press("Enter")
+    page.frame_locator("iframe.report").get_by_text("hopcast compare").wait_for()
+    page.go_back()
     page.get_by_role("link", name="3", exact=True).click()
     page.get_by_role("heading", name="sizes and models, cell 3").wait_for()
     page.goto(f"{shared_server.address}/studies")
