@@ -251,6 +251,14 @@ def test_a_study_of_a_thousand_cells_is_taken_and_one_of_more_names_the_setting(
     assert "more than 3 cells" in refused(idle, STUDY.format("fat-tree"))
 
 
+def compare_cells(page: Any, *numbers: int) -> None:
+    """Goes from the page of a study to the comparison of these cells."""
+    for number in numbers:
+        page.get_by_label(f"Choose cell {number}", exact=True).check()
+    page.get_by_role("button", name="Compare the chosen cells").press("Enter")
+    page.frame_locator("iframe.report").get_by_text("hopcast compare").wait_for()
+
+
 def test_a_study_in_the_browser(page: Any, shared_server: Server) -> None:
     page.goto(f"{shared_server.address}/studies")
     check(page)
@@ -278,10 +286,7 @@ def test_a_study_in_the_browser(page: Any, shared_server: Server) -> None:
     picture(page, "study")
     page.set_viewport_size(PHONE)
     check(page)
-    for number in (0, 3):
-        page.get_by_label(f"Choose cell {number}", exact=True).check()
-    page.get_by_role("button", name="Compare the chosen cells").press("Enter")
-    page.frame_locator("iframe.report").get_by_text("hopcast compare").wait_for()
+    compare_cells(page, 0, 3)
     page.go_back()
     page.get_by_role("link", name="3", exact=True).click()
     page.get_by_role("heading", name="sizes and models, cell 3").wait_for()
