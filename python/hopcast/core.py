@@ -39,6 +39,16 @@ def platform_text(platform: str, overrides: tuple[str, ...], resolved: bool) -> 
     return _core.platform_text(platform, pairs_of(overrides), resolved)
 
 
+def kernel_times(
+    platform: str, function: str, place: tuple[str, int], calls: int, arguments: dict[str, list[float]]
+) -> list[float]:
+    """Mean times [s] of calls of a kernel, as the platform's formulas have them on a socket of a host.
+
+    place: name or number of the host, and the socket. arguments: a value for each of the calls, by name.
+    """
+    return _core.kernel_times(platform, function, place, calls, arguments)
+
+
 def topology_survey(platform: str, overrides: tuple[str, ...], seed: int) -> dict:
     """Properties of the platform's network that need no simulation, see `sim::survey`."""
     return json.loads(_core.topology_survey(platform, pairs_of(overrides), seed))

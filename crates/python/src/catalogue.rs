@@ -59,6 +59,21 @@ pub fn topology_survey(
     Ok(survey.map_err(crate::errors::input_error)?.to_string())
 }
 
+/// Mean times \[s\] of calls of a kernel on a socket of a host, as the platform's formulas have them: see
+/// `sim::kernel_times`.
+#[pyfunction]
+pub fn kernel_times(
+    name: &str,
+    function: &str,
+    place: (String, u16),
+    calls: usize,
+    arguments: std::collections::BTreeMap<String, Vec<f64>>,
+) -> PyResult<Vec<f64>> {
+    let place = (place.0.as_str(), place.1);
+    let times = sim::kernel_times(&load(name, &[])?, name, function, place, calls, &arguments);
+    times.map_err(crate::errors::input_error)
+}
+
 /// Picture of a platform's network, as SVG.
 #[pyfunction]
 pub fn topology_picture(name: &str, overrides: Vec<(String, String)>) -> PyResult<String> {

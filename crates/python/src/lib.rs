@@ -28,7 +28,7 @@ mod _core {
 
     #[pymodule_export]
     use super::catalogue::{
-        catalogue, platform_of, platform_reference, platform_schema, platform_text, seconds,
+        catalogue, kernel_times, platform_of, platform_reference, platform_schema, platform_text, seconds,
         topology_picture, topology_survey, trace_convert, trace_dump, trace_files, trace_lint,
         trace_recorded, trace_scale, trace_slice, trace_summary,
     };

@@ -42,6 +42,6 @@ def _read(place: Path, unit_bytes: float, one_way: bool) -> list[Campaign]:
     if tables.is_table_of_calls(place):
         raise InputError(
             f"{place}: no column {' or '.join(tables.SIZE)}: calls of a kernel are fitted by "
-            "'hopcast calibrate kernels', and their errors recorded by its --record PLATFORM"
+            "'hopcast calibrate kernels', and compared by 'hopcast calibrate check PLATFORM FILE' alone"
         )
     return benchmarks.read(place) if benchmarks.is_it(place) else campaigns.read(place)

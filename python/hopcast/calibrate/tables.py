@@ -60,17 +60,18 @@ def read(place: Path, *, unit_bytes: float = 1.0, one_way: bool = False) -> list
 
 def is_table(place: Path) -> bool:
     """True for a file with a header that names a size and a duration."""
-    head = _head(place)
-    return any(name in head for name in SIZE) and any(name in head for name in DURATION)
+    columns = head(place)
+    return any(name in columns for name in SIZE) and any(name in columns for name in DURATION)
 
 
 def is_table_of_calls(place: Path) -> bool:
     """True for a file with a header that names a duration, and no size."""
-    head = _head(place)
-    return any(name in head for name in DURATION) and not any(name in head for name in SIZE)
+    columns = head(place)
+    return any(name in columns for name in DURATION) and not any(name in columns for name in SIZE)
 
 
-def _head(place: Path) -> list[str]:
+def head(place: Path) -> list[str]:
+    """Columns of a CSV file with a header; none of another file."""
     if not place.is_file() or ".csv" not in place.suffixes:
         return []
     with opened(place) as file:

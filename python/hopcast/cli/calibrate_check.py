@@ -31,6 +31,17 @@ if TYPE_CHECKING:
     help="Sizes at which the table is cut. Default: ends of the platform's regimes.",
 )
 @click.option(
+    "--function",
+    metavar="NAME",
+    help="Kernel whose calls DATA are, where no column says it; or the only one to compare.",
+)
+@click.option(
+    "--host-names",
+    default="{}",
+    metavar="PATTERN",
+    help='Hosts of calls of kernels by their column node, such as "dahu-{}". Default: numbers from 0.',
+)
+@click.option(
     "--record",
     is_flag=True,
     help="Write the errors over all sizes into the file PLATFORM: its runs say them.",
@@ -38,14 +49,20 @@ if TYPE_CHECKING:
 @UNIT
 @ONE_WAY
 def command(platform: str, data: tuple[Path, ...], **options) -> None:
-    """Simulate the ping-pongs and calls of DATA on PLATFORM, and print their relative errors."""
-    from hopcast.calibrate import accuracy_record, campaigns, machine, quantities, sources
+    """Simulate the ping-pongs and calls of DATA on PLATFORM, and print their relative errors.
+
+    Calls of kernels, such as kernels.csv of 'hopcast calibrate', are compared with the formulas of PLATFORM.
+    """
+    from hopcast.calibrate import accuracy_record, campaigns, machine, quantities, sources, tables
     from hopcast.calibrate.check import check, check_calls, partner_at, regimes_of
     from hopcast.calibrate.pictures import NAMES
     from hopcast.calibrate.series import by_size
 
     if options["record"]:
         accuracy_record.check_is_file(platform)
+    if options["function"] is not None or all(tables.is_table_of_calls(place) for place in data):
+        _check_kernels(platform, data, **{key: options[key] for key in ("function", "host_names", "record")})
+        return
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
     chosen = campaigns.choose(
         found, options["campaign"], ", ".join(str(part) for part in data)
@@ -87,6 +104,25 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
         named = {f"{what}{place}": errors[what] for what in errors}
         note = f"campaign '{chosen.name}', simulated"
         accuracy_record.record(Path(platform), named, note, machine.day(data))
+        click.echo(f"Recorded  {platform}")
+
+
+def _check_kernels(
+    platform: str, data: Sequence[Path], *, function: str | None, host_names: str, record: bool
+) -> None:
+    from hopcast.calibrate import accuracy_record, kernel_check, machine
+
+    errors = {}
+    for place in data:
+        click.echo(f"Calls of {place} beside {platform}: mean times of their sizes")
+        for row in kernel_check.check(platform, place, function, host_names):
+            name = f"{row.function} on {row.place}" if row.place else row.function
+            click.echo(f"  {name:<24} {row.accuracy.count} sizes: {row.accuracy}")
+            if not row.place:
+                errors[row.function] = row.accuracy
+    if record:
+        note = f"calls of {', '.join(place.name for place in data)}"
+        accuracy_record.record(Path(platform), errors, note, machine.day(data))
         click.echo(f"Recorded  {platform}")
 
 

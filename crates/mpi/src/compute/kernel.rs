@@ -210,6 +210,22 @@ impl Kernel {
         Ok(self)
     }
 
+    /// True if it holds on this socket of this host.
+    pub fn holds(&self, host: u32, socket: u16) -> bool {
+        self.hosts.as_ref().is_none_or(|hosts| hosts.contains(&host))
+            && self.sockets.as_ref().is_none_or(|sockets| sockets.contains(&socket))
+    }
+
+    /// Mean time \[s\] of a call, not cut to the resolution; `argument` is the value of a name of its formulas.
+    pub fn mean(&self, argument: impl Fn(&str) -> f64) -> f64 {
+        let weight: f64 = self.modes.iter().map(|mode| mode.weight).sum();
+        let mean = |mode: &KernelMode| {
+            let values: Vec<_> = mode.time.variables().iter().map(|name| argument(name)).collect();
+            mode.weight * mode.time.value(&values).max(0.0)
+        };
+        self.modes.iter().map(mean).sum::<f64>() / weight
+    }
+
     /// Arguments in its range, each 1 or its limit, for which the deviation is below zero, as a fitted polynomial can be
     /// for thin matrices.
     pub fn negative_deviation(&self) -> Option<String> {
