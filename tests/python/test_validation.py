@@ -175,7 +175,7 @@ def test_raw_campaigns_give_the_published_parameters_and_predict_what_was_held_b
 
 def test_processes_of_summit_and_lassen_share_their_nic(out):
     compared = compare("calibration_rates", out)
-    assert sum("best by BIC" in result.what for result in compared) == 2
+    assert sum("chosen law" in result.what for result in compared) == 2
 
 
 def test_nodecomm_on_a_platform_gives_its_parameters_back(out):
