@@ -34,6 +34,7 @@ SCRIPTS = (
     "fudan",
     "hpl",
     "hpl_ladder",
+    "hpl_studies",
     "hpcc",
     "microbenchmarks",
     "applications",

@@ -50,7 +50,8 @@ FACTORIAL_N, FACTORIAL_SIDE = 12_800, 8
 CHANGE_N = (12_500, 25_000)
 REPAIRED = ("dahu-13", "dahu-14", "dahu-15", "dahu-16")
 """Hosts whose cooling was repaired on 2019-11-27."""
-LEAST = Range(0.0, None)
+LEAST = Range(-1.0, None)
+"""Costs are not negative, but for chance [%]."""
 
 Rows = list[dict[str, Any]]
 Node = dict[str, float]

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy
 import pytest
 
+from hopcast import core
 from hopcast.errors import InputError
 from hopcast.study import cells, file as files
+from hopcast.toml import tomllib
 
 HEAD = 'platform = "fat-tree"\nworkload = "halo3d --bytes {size}"\n'
 
@@ -211,6 +213,18 @@ def test_the_studies_of_the_examples_are_short_and_say_what_they_run(
     ranks = found[0]["p"] * found[0]["q"]
     assert request.options["ranks"] == ranks and request.options["kernels"] == "skip"
     assert f"{found[0]['n']} " in study.files["HPL.dat"].format_map(found[0])
+    for cell in (found[0], found[-1]):
+        check_platform(file, cell)
+
+
+def check_platform(file: Path, cell: dict) -> None:
+    """The platform of a cell can be built, with a table of one processor in the place of the user's."""
+    wanted = tomllib.loads(file.read_text()).get("set", {})
+    values = {key: str(value).format_map(cell) for key, value in wanted.items()}
+    if table := values.get("compute.kernels.0.table"):
+        Path(table).write_text("host,socket,1,M*N*K,deviation 1,deviation M*N*K\n,,1e-6,1e-11,0,0\n")
+    survey = core.topology_survey("dahu", tuple(f"{key}={value}" for key, value in values.items()), 1)
+    assert survey["hosts"] >= cell["p"] * cell["q"] / 32
 
 
 def test_each_cell_has_its_own_input_file(tmp_path: Path, monkeypatch) -> None:
