@@ -116,6 +116,7 @@ def test_what_cannot_be_compared_is_said(platform, tmp_path) -> None:
         platform, written(tmp_path / "named.csv", [("dgemm", 3, 3, 3, 1e-6, 1, 0)]), "--host-names", "n{}"
     )
     assert "n1" in str(named.exception)
+    assert "--level: means nothing" in str(check(platform, calls, "--level", "host").exception)
     plain = tmp_path / "plain.csv"
     plain.write_text("n,duration\n1000,3e-6\n")
     assert "name it with --function" in str(check(platform, plain).exception)

@@ -61,8 +61,10 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
     if options["record"]:
         accuracy_record.check_is_file(platform)
     if options["function"] is not None or all(tables.is_table_of_calls(place) for place in data):
+        _refuse(options, _OF_MESSAGES, "calls of kernels")
         _check_kernels(platform, data, **{key: options[key] for key in ("function", "host_names", "record")})
         return
+    _refuse(options, {"host_names": "{}"}, "messages")
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
     chosen = campaigns.choose(
         found, options["campaign"], ", ".join(str(part) for part in data)
@@ -105,6 +107,24 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
         note = f"campaign '{chosen.name}', simulated"
         accuracy_record.record(Path(platform), named, note, machine.day(data))
         click.echo(f"Recorded  {platform}")
+
+
+_OF_MESSAGES = {
+    "campaign": None,
+    "within_a_host": False,
+    "level": None,
+    "breakpoints": None,
+    "unit_bytes": 1,
+    "one_way": False,
+}
+"""Options that mean nothing for calls of kernels, with their defaults."""
+
+
+def _refuse(options: dict, defaults: dict, what: str) -> None:
+    """Refuses options that would be ignored."""
+    given = [name for name, default in defaults.items() if options[name] != default]
+    if given:
+        raise InputError(f"--{given[0].replace('_', '-')}: means nothing for {what}")
 
 
 def _check_kernels(

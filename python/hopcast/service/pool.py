@@ -241,11 +241,10 @@ class Pool:
         kept_B = leavings.size_B(place) + leavings.size_B(inputs_of(self._settings, run.id))
         values |= {"size_B": min(kept_B, leavings.UNCOUNTABLE_B), "state": state.value}
         self._patiently(self._store.change, run.id, **values)
-        earlier = (
-            () if state is State.QUEUED else folder.parent.glob("attempt-*")
-        )  # a later one may have begun
-        for attempt in (folder, *earlier):
-            leavings.remove(attempt)
+        leavings.remove(folder)
+        if state is not State.QUEUED:  # else a later attempt may have begun
+            for attempt in folder.parent.glob("attempt-*"):
+                leavings.remove(attempt)
 
     def task(
         self,
