@@ -21,6 +21,7 @@ REGIMES = ((2e-6, 2e-10, 8_000), (5e-6, 1.2e-10, 65_536), (9e-6, 9e-11, np.inf))
 """Start-up [s], time of a byte [s/B] and longest message [B]."""
 SHARES = {"Isend": 0.2, "Recv": 0.3, "MPI_Send": 0.25}
 """Times of calls as a part of one message's."""
+OPTIONS = ("--no-noise", "--noise")
 WORDS = ["--flop-rate", "1 Gflop/s", "--eager-limit", "65536"]
 
 
@@ -47,25 +48,29 @@ def write_campaign(folder: Path) -> None:
     (folder / "made_PingPong.csv").write_text("".join(line for pair in pairs for line in pair))
 
 
+def fit_cpu_s(folder: Path, option: str) -> float:
+    """Processor time of one fit of the campaign in this folder [s]."""
+    command = [sys.executable, "-m", "hopcast", "calibrate", "fit", str(folder), *WORDS, option]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [*command, "-o", str(folder / "made.toml")],
+        env={**os.environ, "PYTHONPATH": str(HERE / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def main() -> None:
     """Makes the campaign, fits it twice and prints a line for each."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_campaign(folder)
-        for option in ("--no-noise", "--noise"):
-            command = [sys.executable, "-m", "hopcast", "calibrate", "fit", name, *WORDS, option]
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            done = subprocess.run(
-                [*command, "-o", str(folder / "made.toml")],
-                env={**os.environ, "PYTHONPATH": str(HERE / "python")},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode != 0:
-                raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        write_campaign(Path(name))
+        for option in OPTIONS:
+            taken = fit_cpu_s(Path(name), option)
             print(f"fit of {SIZES:,} sizes x {REPETITIONS}, {option:10} {taken:6.2f} s of CPU", flush=True)
             rates.record("calibrate_fit", option, cpu_s=taken)
 

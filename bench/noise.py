@@ -143,14 +143,20 @@ def instructions(platform: Path, case: Case, iterations: int) -> int:
     return int(re.search(r"I +refs: +([\d,]+)", done.stderr)[1].replace(",", ""))
 
 
+def own_instructions(files: dict[str, Path], case: Case) -> dict[str, int]:
+    """Instructions of one case by the noise that there is, without those of one iteration."""
+    return {
+        name: instructions(files[name], case, case.iterations // 10) - instructions(files[name], case, 1)
+        for name in ("off", "unused", "drawn")
+    }
+
+
 def compare_instructions(files: dict[str, Path], case: Case) -> None:
     """Prints the lines of one case."""
-    own = {}
-    for name in ("off", "unused", "drawn"):
-        whole = instructions(files[name], case, case.iterations // 10)
-        own[name] = whole - instructions(files[name], case, 1)
-        share = own[name] / own["off"] - 1
-        print(f"{case.name:26} {name:7} {own[name] / 1e6:8.1f} M instructions {share:+7.2%}", flush=True)
+    own = own_instructions(files, case)
+    for name, count in own.items():
+        share = count / own["off"] - 1
+        print(f"{case.name:26} {name:7} {count / 1e6:8.1f} M instructions {share:+7.2%}", flush=True)
 
 
 def compare(files: dict[str, Path], case: Case, repeat: int) -> None:

@@ -43,6 +43,7 @@ SCRIPTS = (
     "calibration_network",
     "calibration_rates",
     "calibration_kernels",
+    "calibration_speed",
     "generative_cluster",
     "regression_tests",
     "nodecomm",

@@ -1,4 +1,4 @@
-"""Compilers of applications: MPICH's or hopcast's, each as one word, which make, libtool and cmake want."""
+"""Compilers of MPI libraries and hopcast's, each as one word, which make, libtool and cmake want."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from hopcast.cli import compilers as compiling
 from hopcast.live import library
 
 MPICH = {"cc": "mpicc.mpich", "cxx": "mpicxx.mpich", "fc": "mpif90.mpich"}
+OPEN_MPI = {"cc": "mpicc.openmpi", "cxx": "mpicxx.openmpi", "fc": "mpif90.openmpi"}
+INSTALLED = {"mpich": (MPICH, "libmpich-dev"), "openmpi": (OPEN_MPI, "libopenmpi-dev")}
+"""Compilers of MPI libraries, and the packages of Debian that they are in."""
 
 SYSTEM = {"cc": "cc", "cxx": "c++", "fc": "gfortran"}
 
@@ -29,11 +32,12 @@ def header() -> str:
 
 
 def compilers(under: str, folder: Path) -> dict[str, str]:
-    """`cc`, `cxx` and `fc` for `mpich` or `hopcast`, the latter as scripts in this folder."""
-    if under == "mpich":
-        if absent := [name for name in MPICH.values() if shutil.which(name) is None]:
-            raise Absent(f"skipped: {absent[0]} is not installed (Debian's package libmpich-dev)")
-        return MPICH
+    """`cc`, `cxx` and `fc` for `mpich`, `openmpi` or `hopcast`, the latter as scripts in this folder."""
+    if under in INSTALLED:
+        names, package = INSTALLED[under]
+        if absent := [name for name in names.values() if shutil.which(name) is None]:
+            raise Absent(f"skipped: {absent[0]} is not installed (Debian's package {package})")
+        return names
     folder.mkdir(parents=True, exist_ok=True)
     return {kind: str(_script(folder, kind)) for kind in MPICH}
 

@@ -58,7 +58,7 @@ def cases(quick: bool) -> list[testbed_cases.Case]:
     return [
         case
         for case in testbed_cases.cases(False)
-        if case.network in networks and case.size == smaller[case.program]
+        if case.network in networks and case.size == smaller.get(case.program)
     ]
 
 
@@ -67,7 +67,7 @@ def measured(out: Path, quick: bool) -> dict:
     file = out / "kept" / f"coverage-{'quick' if quick else 'full'}.json"
     if not file.exists():
         platform = fitted(out, quick)
-        folder = testbed_cases.built("openmpi", "mpicc.openmpi", out)
+        folder = testbed_cases.built("openmpi", out)
         found: dict = {"platform": platform, "load": [os.getloadavg()[0]]}
         for network in dict.fromkeys(case.network for case in cases(quick)):
             of = [case for case in cases(quick) if case.network == network]
@@ -93,7 +93,7 @@ def fitted(out: Path, quick: bool) -> str:
 
 def simulated(case: testbed_cases.Case, text: str, out: Path) -> list[float]:
     """Times that the program prints, of all replicates [s]."""
-    folder = testbed_cases.built("hopcast", f"{sys.executable} -m hopcast cc", out)
+    folder = testbed_cases.built("hopcast", out)
     platform = out / f"coverage-{case.network}.toml"
     platform.write_text(testbed_cases.on_network(text, case.network, out))
     errors = fit_errors.read(text)

@@ -13,11 +13,13 @@ from pathlib import Path
 from recordings import Absent
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hopcast"
+LISTS = Path("/etc/apt/sources.list.d")
 ADD_SOURCES = (
-    "sed -n 's/^deb /deb-src /p' /etc/apt/sources.list | sudo tee /etc/apt/sources.list.d/src.list "
-    "&& sudo apt-get update"
-)
-"""Commands needed once where apt-get knows no sources."""
+    f"sed 's/^Types: deb$/Types: deb-src/' {LISTS}/debian.sources | sudo tee {LISTS}/src.sources"
+    if (LISTS / "debian.sources").exists()
+    else f"sed -n 's/^deb /deb-src /p' /etc/apt/sources.list | sudo tee {LISTS}/src.list"
+) + " && sudo apt-get update"
+"""Commands needed once where apt-get knows no sources, for the format of the list that this system has."""
 
 
 def source(package: str, cache: Path) -> Path:

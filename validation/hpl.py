@@ -17,6 +17,7 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -66,17 +67,20 @@ class Run:
 def program(equal_pivots: bool = False) -> Path:
     """HPL, compiled for hopcast. With equal pivots, rows are exchanged as in the published simulations."""
     target = CACHE / f"hpl-{'equal-pivots-' if equal_pivots else ''}{building.header()}"
-    if target.exists():
-        return target
-    hpl = debian.source("hpcc", CACHE) / "hpl"
-    files = [HERE / "hpl_driver.c", *sorted(hpl.glob("src/*/*.c")), *sorted(hpl.glob("testing/*/*.c"))]
-    includes = (f"-I{hpl / 'include'}", f"-I{hpl.parent / 'include'}")
-    words = [building.compilers("hopcast", CACHE / "bin")["cc"], *hpcc.DEFINED, *includes]
-    if equal_pivots:
-        words += ["-Wl,--wrap=HPL_pdmxswp", HERE / "hpl_equal_pivots.c"]
-    needs = "HPL (libopenblas-serial-dev is needed)"
-    building.run([*words, *files, "-o", target, "-lopenblas", "-lm"], CACHE, needs)
+    if not target.exists():
+        more = ["-Wl,--wrap=HPL_pdmxswp", HERE / "hpl_equal_pivots.c"] if equal_pivots else []
+        compile_with(HERE / "hpl_driver.c", "hopcast", target, more)
     return target
+
+
+def compile_with(driver: Path, under: str, target: Path, more: Sequence[str | Path] = ()) -> None:
+    """Compiles HPL with its main function of this file for `hopcast`, `mpich` or `openmpi`."""
+    hpl = debian.source("hpcc", CACHE) / "hpl"
+    files = [driver, *sorted(hpl.glob("src/*/*.c")), *sorted(hpl.glob("testing/*/*.c"))]
+    includes = (f"-I{hpl / 'include'}", f"-I{hpl.parent / 'include'}")
+    words = [building.compilers(under, CACHE / "bin")["cc"], *hpcc.DEFINED, *includes]
+    needs = "HPL (libopenblas-serial-dev is needed)"
+    building.run([*words, *more, *files, "-o", target, "-lopenblas", "-lm"], CACHE, needs)
 
 
 def run(
