@@ -3,9 +3,10 @@
 A campaign that bench/calibrate_fit.py makes up is fitted by `hopcast calibrate fit`, without and with
 `--noise`; the processor time of the whole command counts. Noise costs what bench/noise.py counts:
 instructions of the same run on `dahu` with the mean of each time, with modes that are drawn and change
-nothing, and with modes in a regime that no message reaches. The goals: at most 10 s, at most 10 % where noise
-is drawn, and nothing (1 %, since there is a regime more to look through) where it is off. Instructions are
-those of the iterations alone, and repeat to a part in ten thousand on any machine.
+nothing, and with modes in a regime that no message reaches. The goals: at most 10 s; at most 10 % where noise
+is drawn; and where it is off, at most 2 %, which is what two runs differ by in time: there is a regime more
+to look through. Instructions are those of the iterations alone, and repeat to a part in ten thousand on any
+machine.
 
 Needs valgrind for the cost of noise. Run it as `python validation/calibration_speed.py [--quick]`: quick
 counts one case.
@@ -28,8 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
 import calibrate_fit  # noqa: E402
 import noise  # noqa: E402
 
-GOALS = {"drawn": ("modes are drawn", 10.0), "unused": ("modes in a regime that is not reached", 1.0)}
-"""Names, and the most that instructions may grow by [%]."""
+NAMES = {"drawn": "modes are drawn", "unused": "modes in a regime that is not reached"}
 FIT_CPU_S = 10.0
 
 
@@ -56,7 +56,8 @@ def of_noise(folder: Path, quick: bool) -> list[Result]:
     rows = []
     for case in noise.CASES[:1] if quick else noise.CASES:
         own = noise.own_instructions(files, case)
-        for name, (what, most) in GOALS.items():
+        for name, what in NAMES.items():
+            most = 100 * noise.GOALS[name]
             more = 100 * (own[name] / own["off"] - 1)
             why = f"{own['off'] / 1e6:,.0f} M instructions without"
             rows.append(Result(f"{case.name}: {what}", Range(high=most), more, "%", 0.0, why))
