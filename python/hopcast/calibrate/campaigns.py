@@ -64,6 +64,8 @@ class Campaign:
     """Those of `calibrate measure`; None where others have measured."""
     prefix: str = ""
     """Beginning of the names of its files."""
+    runs: tuple[int, ...] = ()
+    """Round trips of each run that it was joined from, in their order; empty for a single one."""
 
     @property
     def within_a_host(self) -> bool:
@@ -115,7 +117,7 @@ def choose(campaigns: Sequence[Campaign], name: str | None, place: str) -> Campa
     if len(found) > 1:
         raise InputError(
             f"{place}: {len(found)} campaigns, which may be of different machines or conditions, and one is "
-            f"fitted: choose with --campaign; known: {known}"
+            f"fitted: choose with --campaign; known: {known}; or fit runs of one machine as one with --joined"
         )
     return found[0]
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hopcast.calibrate import defects, detached
+from hopcast.calibrate import defects, detached, joining
 from hopcast.calibrate.accuracy import Accuracy, accuracy
 from hopcast.calibrate.campaigns import Campaign
 from hopcast.calibrate.detached import Detached
@@ -84,6 +84,8 @@ class NetworkFit:
     findings: tuple[str, ...]
     detached: Detached
     """Standard sends above the eager limit that do not wait for their receiver."""
+    runs: tuple[float, ...] = ()
+    """Times of each run over the fit's, at the median, where several were joined."""
 
     def one_way_s(self, sizes: np.ndarray) -> np.ndarray:
         """Predicted time of one message of each size."""
@@ -116,7 +118,7 @@ def fit_campaign(
             f"rate of the "
             "network is known; nothing was fitted"
         )
-    halves = defects.halves(campaign.calls["round_trip"], campaign.name)
+    halves = [] if campaign.runs else defects.halves(campaign.calls["round_trip"], campaign.name)
     findings += defects.repetitions(campaign.calls["round_trip"], campaign.name) + halves
     series = {}
     for kind in (kind for kind in KINDS if kind in campaign.calls):
@@ -155,6 +157,9 @@ def fit_campaign(
         standing,
     )
     calls = campaign.calls["round_trip"]
+    if campaign.runs:
+        times = joining.factors(calls, campaign.runs, 2 * fitted.one_way_s(calls.sizes))
+        return replace(fitted, runs=times)
     calls = calls.where(np.isin(calls.sizes, trip.sizes))
     apart = [] if halves else defects.groups(calls, 2 * fitted.one_way_s(calls.sizes), campaign.name)
     return replace(fitted, findings=(*findings, *apart))

@@ -218,6 +218,12 @@ def text(
     return "\n".join(lines) + "\n"
 
 
+def runs(fit: NetworkFit) -> str:
+    """Words on the runs that were joined."""
+    least, most = f"{min(fit.runs):.3g}", f"{max(fit.runs):.3g}"
+    return f"{len(fit.runs)} runs as one: their round trips take {least} to {most} of the fit's time"
+
+
 def _head(fit: NetworkFit, machine: Machine) -> list[str]:
     one_way = [regime.accuracy for regime in fit.regimes]
     worst = max(one_way, key=lambda accuracy: accuracy.median)
@@ -231,6 +237,8 @@ def _head(fit: NetworkFit, machine: Machine) -> list[str]:
         f"of a regime.",
         "# A value stands with its standard error, where the data give one.",
     ]
+    if fit.runs:
+        lines.append(f"# {runs(fit)}; how they differ counts as an error of single sizes.")
     for finding in fit.findings:
         lines.append(f"# note: {finding}")
     source = f"measured: {machine.source}, campaign {fit.campaign}"

@@ -276,7 +276,7 @@ def _fit(folders: dict[str, Path], out: Path, limits: dict, parts, shared, optio
         out / f"{name}.toml",
         {
             **{key: options[key] for key in ("flop_rate", "hosts", "processes", "link_bandwidth", "noise")},
-            **{"campaign": None, "breakpoints": "auto", "unit_bytes": 1.0, "one_way": False},
+            **{"campaign": None, "joined": False, "breakpoints": "auto", "unit_bytes": 1.0, "one_way": False},
             "memory": "loopback/loopback" if levels else None,
             "levels": levels,
             "sharing": [one for one in shared if len(limits) > 1 or one[0] == "nic"],

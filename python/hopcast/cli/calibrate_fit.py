@@ -30,6 +30,9 @@ ONE_WAY = click.option("--one-way", is_flag=True, help="Ping-pongs of a table ar
 )
 @click.option("--campaign", metavar="NAME", help="Campaign to take, where DATA hold several.")
 @click.option(
+    "--joined", is_flag=True, help="DATA are runs of one machine at several times: fit all of them as one."
+)
+@click.option(
     "--memory", metavar="NAME", help="Campaign within a host. Default: the one with loopback in its name."
 )
 @click.option(
@@ -163,7 +166,7 @@ def fit_files(data: Sequence[Path], out: Path, options: dict) -> None:
     _show_fit(fits[0][1], platform_file.costs(fitted, nominal)[1])
     for _, part in fits[1:]:
         _show_fit(part, platform_file.costs(part, within_a_host=True)[1])
-    _show_more(shared, conditions.differences(measured))
+    _show_more(shared, conditions.differences(found if options["joined"] else measured))
     _write_beside(fits, varying, out, options)
     report.write(page, machine.name, fits, held, data, out)
     click.echo(f"Report     {page}")
@@ -248,6 +251,8 @@ def _chosen(found, options: dict, place: str):
     """Campaigns between hosts and within one, and the levels inside with theirs."""
     from hopcast.calibrate import campaigns
 
+    if options["joined"]:
+        return _joined(found, options)
     levels = [(*level[:2], campaigns.choose(found, level[2], place)) for level in options.get("levels") or ()]
     taken = {options["memory"], *(part.name for *_, part in levels)}
     left = [campaign for campaign in found if campaign.name not in taken]
@@ -258,6 +263,20 @@ def _chosen(found, options: dict, place: str):
             "--level: messages that no level holds were not measured: name their campaign with --memory"
         )
     return chosen, within, levels
+
+
+def _joined(found, options: dict):
+    """The same, of runs of one machine."""
+    from hopcast.calibrate import joining
+
+    for option in ("campaign", "memory", "levels"):
+        if options.get(option):
+            raise InputError(f"--joined takes all of DATA: leave out --{option.removesuffix('s')}")
+    between = [campaign for campaign in found if not campaign.within_a_host]
+    within = [campaign for campaign in found if campaign.within_a_host]
+    if not between:
+        between, within = within, []
+    return joining.join(between), joining.join(within) if within else None, []
 
 
 def _within_a_host(found, name: str | None, taken, place: str):
@@ -298,7 +317,7 @@ def _bandwidth(campaign, text: str | None) -> float | None:
 
 
 def _show_fit(fit, costs) -> None:
-    from hopcast.calibrate import quantities
+    from hopcast.calibrate import platform_file, quantities
 
     first, last = (f"{size:,.0f} B" for size in fit.sizes)
     repeated = f"{fit.repetitions} repetitions of a size" if fit.repetitions > 1 else "each size once"
@@ -310,6 +329,8 @@ def _show_fit(fit, costs) -> None:
             f"  {quantities.between(regime.above, regime.up_to):<24} {1e6 * line.intercept:8.3f} µs + n / "
             f"{1e-9 / line.slope:.4g} GB/s    {regime.accuracy}"
         )
+    if fit.runs:
+        click.echo(f"  {platform_file.runs(fit)}")
     for finding in fit.findings:
         click.echo(f"warning: {finding}", err=True)
     if cut := sum(bool(cost.findings) for cost in costs):
