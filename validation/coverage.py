@@ -1,9 +1,10 @@
 """Coverage: the share of measured repeats that lie in the interval that is predicted to hold 90 % of them.
 
 Twelve cases of the testbed (testbed_cases.py: four programs on three networks) run 30 times each under Open
-MPI. Two hosts of the star are calibrated with the noise of their calls, and each case is simulated with 20
-seeds and as many draws from the errors of the fit: the interval of what these print is that of
-`hopcast run --replicates 20`.
+MPI, in six rounds. Each round begins with a calibration of two hosts of the star, with sizes of its own, so
+that both see the machine at the same times. `hopcast calibrate fit --joined --noise` makes a platform of all
+rounds, and each case is simulated with 20 seeds and as many draws from the errors of the fit: the interval
+of what these print is that of `hopcast run --replicates 20`.
 With `--dahu`, the same for HPL on Dahu: eight real runs for each N from 50,000 to 250,000
 (hpl_ladder.py), and eight simulated ones, whose interval holds 78 %, with other seeds and days of the
 processors: a day multiplies the rate of each by a normal factor, of the deviation between days that the
@@ -41,7 +42,7 @@ from hopcast.study.replicates import interval
 KIND = Kind.OWN
 NO_NULL = "intervals of predictions, whose middles testbed_cases.py compares"
 
-REPEATS, REPLICATES = 30, 20
+REPEATS, ROUNDS, REPLICATES = 30, 6, 20
 GOAL = Range(85.0, 95.0)
 DAY = 0.0077
 """Standard deviation of a processor's rate from day to day, over its mean."""
@@ -66,29 +67,65 @@ def measured(out: Path, quick: bool) -> dict:
     """Times of each case, the platform with noise, and the load of the machine meanwhile."""
     file = out / "kept" / f"coverage-{'quick' if quick else 'full'}.json"
     if not file.exists():
-        platform = fitted(out, quick)
+        rounds, repeats = (2, 4) if quick else (ROUNDS, REPEATS // ROUNDS)
         folder = testbed_cases.built("openmpi", out)
-        found: dict = {"platform": platform, "load": [os.getloadavg()[0]]}
-        for network in dict.fromkeys(case.network for case in cases(quick)):
-            of = [case for case in cases(quick) if case.network == network]
-            found |= testbed_cases.runs(folder, of, 8 if quick else REPEATS)
+        own = fresh(out / ("calibrated-rounds-quick" if quick else "calibrated-rounds"))
+        calibrate("star", "measure", "--program", "thresholds", "-o", own / "thresholds")
+        found: dict = {str(case): {"took": []} for case in cases(quick)} | {"load": []}
+        for number in range(rounds):
+            calibrate_round(own, number, quick)
+            for network in dict.fromkeys(case.network for case in cases(quick)):
+                of = [case for case in cases(quick) if case.network == network]
+                for name, run in testbed_cases.runs(folder, of, repeats).items():
+                    found[name]["took"] += run["took"]
             found["load"].append(os.getloadavg()[0])
+        found["platform"] = fitted(own)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(found))
     return json.loads(file.read_text())
 
 
-def fitted(out: Path, quick: bool) -> str:
-    """The platform that two hosts of the star give, with the modes of single calls."""
-    testbed_cases.calibrated(out, quick)
-    folder = out / ("calibrated-quick" if quick else "calibrated")
-    words = ["calibrate", "fit", folder, "-o", out / "noisy.toml", "--flop-rate", "10 Gflop/s", "--noise"]
-    words += ["--link-bandwidth", testbed_cases.LINK, "--processes", 1, "--hosts", testbed_cases.HOSTS]
-    command = [sys.executable, "-m", "hopcast", *words]
+def fresh(folder: Path) -> Path:
+    """An empty folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder.resolve()
+
+
+def calibrate(network: str, *words: object) -> None:
+    """A step of `hopcast calibrate` between two hosts of a testbed."""
+    command = [sys.executable, "-m", "hopcast", "calibrate", *words, "--", "mpiexec.openmpi", "-n", 2]
+    testbed_cases.on_testbed(network, 2, *command)
+
+
+def calibrate_round(folder: Path, number: int, quick: bool) -> None:
+    """Measurements of one round, of sizes that no other round has."""
+    sizes, repetitions = (40, 3) if quick else (50, 5)
+    design = folder / f"design-{number}.csv"
+    words = ["design", "-o", design, "--sizes", sizes, "--repetitions", repetitions, "--to", "200kB"]
+    hopcast_calibrate(*words, "--seed", number + 1)
+    calibrate("star", "measure", "--design", design, "-o", folder / f"round-{number}")
+
+
+def fitted(folder: Path) -> str:
+    """The platform that all rounds give, with the modes of single calls."""
+    with (folder / "thresholds" / "thresholds.csv").open(newline="") as opened:
+        limits = {row["limit"]: float(row["bytes"]) for row in csv.DictReader(opened)}
+    place = folder / "noisy.toml"
+    words = ["fit", *sorted(folder.glob("round-*")), "--joined", "--noise", "-o", place]
+    words += ["--flop-rate", "10 Gflop/s", "--link-bandwidth", testbed_cases.LINK]
+    words += ["--eager-limit", f"{limits['asynchronous']:.0f}B"]
+    words += ["--detached-limit", f"{max(limits['asynchronous'], limits['detached']):.0f}B"]
+    hopcast_calibrate(*words, "--processes", 1, "--hosts", testbed_cases.HOSTS)
+    return place.read_text()
+
+
+def hopcast_calibrate(*words: object) -> None:
+    """A step of `hopcast calibrate` that measures nothing."""
+    command = [sys.executable, "-m", "hopcast", "calibrate", *words]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
-        raise Absent(f"skipped: the fit with noise: {done.stderr.strip().splitlines()[-1]}")
-    return (out / "noisy.toml").read_text()
+        raise Absent(f"skipped: calibrate {words[0]}: {done.stderr.strip().splitlines()[-1]}")
 
 
 def simulated(case: testbed_cases.Case, text: str, out: Path) -> list[float]:

@@ -34,6 +34,9 @@ from topologies import TOPOLOGIES, Network
 
 HERE = Path(__file__).parent
 HOSTS_LEAST, HOSTS_MOST = 2, 16
+WINDOW_BEGINS_ANEW = "/proc/sys/net/ipv4/tcp_slow_start_after_idle"
+"""Off, as on clusters that are tuned for MPI: a measuring program, which pauses between messages, would else
+wait for the window of each connection to grow again, and a program that always communicates would not."""
 BURST = "2kb"
 """Bytes that may leave at once: one packet, so that short messages are shaped, too."""
 TOOLS = ("ip", "tc", "bridge", "unshare", "nsenter", "cc")
@@ -133,6 +136,7 @@ class Testbed:
             self._in_fabric("ip", "link", "add", f"h{host}", *ends, self.names[host])
         self._in_fabric("ip", "link", "set", f"h{host}", "master", f"s{self.network.switch_of[host]}", "up")
         self._on(host, "ip", "link", "set", "lo", "up")
+        self._on(host, "sh", "-c", f"echo 0 > {WINDOW_BEGINS_ANEW}")
         self._on(host, "ip", "address", "add", f"{address(host)}/24", "dev", "eth0")
         self._on(host, "ip", "link", "set", "eth0", "up")
         for other in range(self.hosts):
