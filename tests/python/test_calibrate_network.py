@@ -42,7 +42,7 @@ def test_the_machine_comes_back(tmp_path: Path):
         assert abs(line.slope - slope) < 4 * line.slope_error
         assert regime.lines["send"].intercept == pytest.approx(machine.SEND[0], rel=0.02)
         assert regime.accuracy.median < 0.01
-    assert (fit.iprobe_s, fit.test_s, fit.wtime_s) == pytest.approx((3e-7, 2e-7, 4e-8))
+    assert (fit.iprobe.seconds, fit.test.seconds, fit.wtime.seconds) == pytest.approx((3e-7, 2e-7, 4e-8))
     assert fit.findings == ()
 
 

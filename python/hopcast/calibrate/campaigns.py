@@ -2,8 +2,8 @@
 
 A campaign is a set of files `PREFIX_KIND.csv` of one folder, without header: function, bytes, start [s],
 duration [s]. `Recv` is a receive whose message has come; `Isend` the call alone; `PingPong` alternates
-MPI_Send and the MPI_Recv of the answer; `Iprobe` and `Test` are single polls; `Wtime` is the total of ten
-million calls. Beside them: `…breakpoints` (columns Limit, Name) and the benchmark's configuration in XML,
+MPI_Send and the MPI_Recv of the answer; `Iprobe` and `Test` are single polls; `Wtime` has totals of
+ten million calls. Beside them: `…breakpoints` (columns Limit, Name) and the benchmark's configuration in XML,
 with the limits of the protocols and the nominal latency and bandwidth.
 
 Source of the format: Cornebize et al., github.com/Ezibenroc/platform-calibration.
@@ -12,6 +12,7 @@ Source of the format: Cornebize et al., github.com/Ezibenroc/platform-calibratio
 from __future__ import annotations
 
 import io
+import math
 import re
 import tarfile
 import xml.etree.ElementTree as ElementTree
@@ -24,12 +25,12 @@ import numpy as np
 from hopcast.archive import DAMAGED
 from hopcast.calibrate import conditions
 from hopcast.calibrate.conditions import Conditions
-from hopcast.calibrate.series import Calls
+from hopcast.calibrate.series import Calls, by_size
 from hopcast.errors import InputError
 
 KINDS = ("Recv", "Isend", "PingPong", "Wtime", "Iprobe", "Test", "Memory")
 WTIME_CALLS = 10_000_000
-"""Calls of MPI_Wtime in the one line of its file."""
+"""Calls of MPI_Wtime in each line of its file."""
 _RESULT = re.compile(rf"(?P<prefix>.*)_(?P<kind>{'|'.join(KINDS)})\.csv")
 _SETTINGS = {
     "eager_threshold": "eager_limit",
@@ -54,6 +55,10 @@ class Campaign:
     """Calls by kind: recv, isend, send, round_trip, iprobe, test, copy (memcpy)."""
     wtime_s: float | None = None
     """Time of one call of MPI_Wtime."""
+    wtime_error_s: float = math.nan
+    """Its standard error; nan where it was measured once."""
+    wtime_each: tuple[float, ...] = ()
+    """The time of one call by each measurement of it."""
     breakpoints: tuple[float, ...] = ()
     """Breakpoints that came with the campaign, in bytes."""
     settings: Mapping[str, float] = field(default_factory=dict)
@@ -183,7 +188,6 @@ def _campaign(prefix: str, files: Mapping[str, str], beside: Mapping[str, str], 
         calls.update(_ping_pong(prefix, rows["PingPong"], findings))
     if "Memory" in rows and len((copies := rows["Memory"].of("memcpy")).seconds):
         calls["copy"] = copies
-    wtime = rows.get("Wtime")
     path = PurePosixPath(prefix)
     name = str(path.parent) if alone and str(path.parent) != "." else prefix
     settings = _settings(beside)
@@ -193,13 +197,22 @@ def _campaign(prefix: str, files: Mapping[str, str], beside: Mapping[str, str], 
     return Campaign(
         name,
         calls,
-        float(wtime.seconds[0]) / WTIME_CALLS if wtime is not None and len(wtime.seconds) else None,
+        *_clock(rows.get("Wtime")),
         _breakpoints(own, path.name),
         settings,
         tuple(findings),
         conditions.parse(beside[FACTS], f"{path.parent / FACTS}") if FACTS in beside else None,
         path.name,
     )
+
+
+def _clock(totals: Calls | None) -> tuple[float | None, float, tuple[float, ...]]:
+    """Time of one call of MPI_Wtime, its standard error, and what each measurement says."""
+    if totals is None or not len(totals.seconds):
+        return None, math.nan, ()
+    each = totals.seconds / WTIME_CALLS
+    found = by_size(np.zeros(len(each)), each)
+    return float(found.seconds[0]), float(found.seconds[0] * found.errors[0]), tuple(each.tolist())
 
 
 def _rows(name: str, text: str, findings: list[str]) -> Calls:

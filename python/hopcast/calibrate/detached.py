@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from hopcast.calibrate.network_fit import Regime
     from hopcast.calibrate.series import Series
 
-GIVEN = "as given, or by tests"
+GIVEN = "as given, or by tests: no standard error"
+CONFIGURED = "of the campaign's configuration: no standard error"
 WRONG_MOST = 0.1
 """Share of sizes on the wrong side of a limit above which it is none."""
 
@@ -100,7 +101,7 @@ def _stated(limit: float | None, eager_limit: float, basis: str) -> Detached:
         return Detached(None, basis)
     if limit <= eager_limit:
         return Detached(None, f"{limit:.0f} B, {basis or 'configured'}: longer sends than eager ones wait")
-    return Detached(limit, basis if basis == GIVEN else "of the campaign's configuration")
+    return Detached(limit, basis if basis == GIVEN else CONFIGURED)
 
 
 def _times(send: Series, regimes: Sequence[Regime], eager_limit: float) -> _Times:
@@ -140,8 +141,15 @@ def _shown(times: _Times) -> Detached:
         return Detached(None, f"none: sends above the eager limit take the {longer} longer: they wait")
     last = times.sizes[place - 1]
     if place == len(times.sizes):
-        return Detached(float(last), f"at least: no longer one was measured that takes the {longer} longer")
+        return Detached(
+            float(last),
+            f"not identified: at least the longest that was measured: none takes the {longer} longer",
+        )
+    quick, waited = times.sizes[~times.waited][-1], times.sizes[times.waited][0]
+    following = times.sizes[place]
+    error = max(following - last, quick - waited) / np.sqrt(12)
+    sure = f"± {float(f'{error:.3g}'):g} B"
     basis = (
-        f"sends up to it take no handshake; from {times.sizes[place]:.0f} B on they take the {longer} longer"
+        f"{sure}: sends up to it take no handshake; from {following:.0f} B on they take the {longer} longer"
     )
     return Detached(float(last), basis)

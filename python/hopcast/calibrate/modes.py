@@ -44,6 +44,8 @@ class Found:
     slope_s: float
     """Time of a byte, in all modes [s/B]."""
     mixture: Mixture
+    calls: int
+    """Number of calls."""
 
 
 def find(fits: Sequence[tuple[Campaign, NetworkFit]]) -> list[Found]:
@@ -65,7 +67,10 @@ def write(place: Path, found: Sequence[Found]) -> None:
 
 def noise(found: Sequence[Found]) -> Noise:
     """Modes for a platform file."""
-    return {(one.campaign, one.regime.above, one.kind): (one.slope_s, one.mixture.modes) for one in found}
+    return {
+        (one.campaign, one.regime.above, one.kind): (one.slope_s, one.mixture.modes, one.calls)
+        for one in found
+    }
 
 
 def with_means(campaign: Campaign, fit: NetworkFit, found: Sequence[Found]) -> NetworkFit:
@@ -115,7 +120,8 @@ def _of_fit(campaign: Campaign, fit: NetworkFit) -> Iterator[Found]:
                 continue
             sizes, seconds = _inside(calls, regime)
             if _vary(seconds - line.slope * sizes, seconds):
-                yield Found(campaign.name, kind, regime, *mixtures.of_line(sizes, seconds, line.slope))
+                slope, mixture = mixtures.of_line(sizes, seconds, line.slope)
+                yield Found(campaign.name, kind, regime, slope, mixture, len(sizes))
 
 
 def _rows(found: Found) -> Iterator[tuple[str, ...]]:

@@ -22,13 +22,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hopcast.calibrate import defects, detached, joining
+from hopcast.calibrate import call_times, defects, detached, joining, regime_ends
 from hopcast.calibrate.accuracy import Accuracy, accuracy
+from hopcast.calibrate.call_times import CallTime
 from hopcast.calibrate.campaigns import Campaign
 from hopcast.calibrate.detached import Detached
 from hopcast.calibrate.lines import Line, log_line
 from hopcast.calibrate.piecewise import ACCURACY, LEAST_POINTS, fit, learn, scatter_of
 from hopcast.calibrate.quantities import between
+from hopcast.calibrate.regime_ends import End
 from hopcast.calibrate.series import Series, by_size
 from hopcast.errors import InputError
 
@@ -72,9 +74,10 @@ class NetworkFit:
     campaign: str
     regimes: tuple[Regime, ...]
     eager_limit: float | None
-    iprobe_s: float | None
-    test_s: float | None
-    wtime_s: float | None
+    iprobe: CallTime
+    test: CallTime
+    """Both of polls that find nothing."""
+    wtime: CallTime
     copy: Line | None
     """Time of memcpy by size."""
     sizes: tuple[float, float]
@@ -82,6 +85,10 @@ class NetworkFit:
     repetitions: int
     """Median number of repetitions of a size."""
     findings: tuple[str, ...]
+    eager_basis: str
+    """Source of the eager limit, for the platform file."""
+    ends: Mapping[float, End]
+    """Ends of regimes as the times show them."""
     detached: Detached
     """Standard sends above the eager limit that do not wait for their receiver."""
     runs: tuple[float, ...] = ()
@@ -130,9 +137,10 @@ def fit_campaign(
     findings += defects.few_sizes(len(series["round_trip"].sizes), LEAST_POINTS)
     for kind in (kind for kind in KINDS if kind not in campaign.calls):
         findings.append(f"no measurements of {kind}: its time is counted as the network's")
-    limit = eager_limit if eager_limit is not None else campaign.settings.get("eager_limit")
+    stated = limit = eager_limit if eager_limit is not None else campaign.settings.get("eager_limit")
     if limit is None:
         findings.append("no eager limit is known: all sizes are taken as eager; name it with --eager-limit")
+    learned = breakpoints is None
     if breakpoints is None:
         breakpoints = common_breakpoints(series, [] if limit is None else [limit])
     trip = series["round_trip"]
@@ -143,17 +151,22 @@ def fit_campaign(
     standing = detached.find(series, regimes, limit, campaign.settings.get("detached_limit"), detached_limit)
     findings += [standing.finding] if standing.finding else []
     findings += _doubts(regimes, bandwidth_Bps)
+    iprobe, test = (call_times.of_polls(measured, kind) for kind in ("iprobe", "test"))
+    findings += [poll.finding for poll in (iprobe, test) if poll.finding]
+    known = {stated: "the eager limit that was said", limit: "the eager limit"}
     fitted = NetworkFit(
         campaign.name,
         regimes,
         limit,
-        _poll_s(campaign, "iprobe", findings),
-        _poll_s(campaign, "test", findings),
-        campaign.wtime_s,
+        iprobe,
+        test,
+        call_times.of_clock(campaign),
         _copy(campaign),
         (float(trip.sizes.min()), float(trip.sizes.max())),
         int(np.median(trip.repetitions)),
         tuple(findings),
+        _basis(limit, stated, given=eager_limit is not None),
+        regime_ends.find(series, _sources(regimes, known, learned=learned)),
         standing,
     )
     calls = campaign.calls["round_trip"]
@@ -214,18 +227,22 @@ def link_Bps(regimes: Sequence[Regime], nominal_Bps: float | None) -> float:
     return max(shown or [1 / regime.lines["one_way"].slope for regime in regimes])
 
 
-def _poll_s(campaign: Campaign, kind: str, findings: list[str]) -> float | None:
-    """Time of a poll that finds nothing, as most do: the median."""
-    if kind not in campaign.calls:
-        return None
-    median = float(np.median(campaign.calls[kind].seconds))
-    if median > 0:
-        return median
-    findings.append(
-        f"{kind}: half of the polls take no longer than reading the clock: their time is not known, and the "
-        "platform keeps the default of mpi.poll"
-    )
-    return None
+def _sources(
+    regimes: Sequence[Regime], known: Mapping[float | None, str], *, learned: bool
+) -> dict[float, str]:
+    """Origin of each end of a regime."""
+    ends = [regime.up_to for regime in regimes if regime.up_to is not None]
+    return {end: known.get(end, "learned" if learned else "as given") for end in ends}
+
+
+def _basis(limit: float | None, stated: float | None, *, given: bool) -> str:
+    """Source of the eager limit; `stated`: what a user, a test or the configuration said."""
+    if stated is None:
+        return "not identified: no limit was known"
+    source = "as given, or by tests" if given else "of the campaign's configuration"
+    if limit == stated:
+        return source
+    return f"by the times, against {stated:.0f} B {source}"
 
 
 def common_breakpoints(series: Mapping[str, Series], limits: Sequence[float]) -> list[float]:

@@ -20,19 +20,21 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hopcast.calibrate import network_fit
+import numpy as np
+
+from hopcast.calibrate import network_fit, platform_values as values
 from hopcast.calibrate.accuracy import percent
 from hopcast.calibrate.latency_noise import Latency
 from hopcast.calibrate.lines import Line
-from hopcast.calibrate.mixtures import NORMAL, Mode
+from hopcast.calibrate.mixtures import Mode
 from hopcast.calibrate.network_fit import NetworkFit, Regime
 from hopcast.calibrate.quantities import quoted
 from hopcast.calibrate.sharing import Sharing
 
 ROUNDING = 1e-9
 """Relative difference of two times that is one of arithmetic."""
-Noise = Mapping[tuple[str, float, str], tuple[float, Sequence[Mode]]]
-"""Slope [s/B] and modes of the calls of a campaign, of the regime above a size, and of a kind."""
+Noise = Mapping[tuple[str, float, str], tuple[float, Sequence[Mode], int]]
+"""Slope [s/B], modes and number of the calls of a campaign, of the regime above a size, and of a kind."""
 
 
 Latencies = Mapping[tuple[str, float], Latency]
@@ -59,6 +61,8 @@ class Cost:
     receive: Share
     latency_s: float
     rate_Bps: float
+    wire_error_s: float = math.nan
+    """Standard error of the wire's time, the NIC's part with it."""
     start_cut: float = 1.0
     """Part of the processes' measured start-up that is left to them."""
     findings: tuple[str, ...] = ()
@@ -134,17 +138,32 @@ def costs(
         if rest < (1 - ROUNDING) * process_s:
             start = max(rest, 0.0) / process_s if process_s > 0 else 0.0
             findings.append(
-                f"the start-up that fits best, {_time(line.intercept)}, is less than what "
+                f"the start-up that fits best, {values.time(line.intercept)}, is less than what "
                 f"{_parts(early)} take: "
                 "overheads are cut to it"
-                + ("" if rest >= 0 else f", and every message takes {_time(-rest)} longer than its line")
+                + (
+                    ""
+                    if rest >= 0
+                    else f", and every message takes {values.time(-rest)} longer than its line"
+                )
             )
         send, receive = send.cut(start, both), receive.cut(start, both)
         latency = max(0.0, rest - send.start_s - receive.start_s)
         on_wire = line.slope - send.per_byte_s - receive.per_byte_s
         rate = 1 / on_wire if regime.rate_is_plausible else min(1 / on_wire, link)
-        laid_out.append(Cost(send, receive, latency, rate, start, tuple(findings)))
+        error = _wire_error(fit, regime)
+        laid_out.append(Cost(send, receive, latency, rate, error, start, tuple(findings)))
     return nic, laid_out
+
+
+def _wire_error(fit: NetworkFit, regime: Regime) -> float:
+    """Standard error of a message's time without its calls and handshake; those at a bound have none."""
+    early = _is_eager(regime, fit.eager_limit)
+    kinds = ("one_way", "send", "recv") if early else ("one_way", "isend")
+    errors = [regime.lines[kind].intercept_error for kind in kinds if kind in regime.lines]
+    if not early:
+        errors.append(2 * fit.regimes[0].lines["one_way"].intercept_error)
+    return math.nan if math.isnan(errors[0]) else math.hypot(*np.nan_to_num(errors))
 
 
 def text(
@@ -166,9 +185,14 @@ def text(
     noise, latencies = noise or {}, latencies or {}
     nominal = machine.bandwidth_Bps
     nic, laid_out = costs(fit, nominal, latencies=latencies)
-    fastest = max(cost.rate_Bps for cost in laid_out)
-    lines = [*_head(fit, machine), "", "[topology]", 'kind = "crossbar"', f"hosts = {machine.hosts}"]
-    lines += ["", "[host]", f"processes = {machine.processes}"]
+    lines = [
+        *_head(fit, machine),
+        "",
+        "[topology]",
+        'kind = "crossbar"',
+        f"hosts = {machine.hosts}{values.GIVEN}",
+    ]
+    lines += ["", "[host]", f"processes = {machine.processes}{values.GIVEN}"]
     for level in levels:
         if level.name == "socket" and machine.processes % level.processes == 0:
             lines.append(
@@ -178,44 +202,66 @@ def text(
     lines += ["", *_memory(fit, memory, nic, laid_out, noise, latencies, sharing)]
     for level in levels:
         lines += ["", *_level(level, noise, latencies)]
-    lines += ["", "[nic]"]
-    if nic_sharing is not None:
-        lines.append(_nic_bandwidth(nic_sharing, fastest, nominal))
+    lines += ["", *_nic(fit, nic, laid_out, nominal, nic_sharing)]
+    lines += ["", *_mpi(fit, memory, machine.library)]
+    lines += ["", "[compute]", f"flop_rate = {quoted(machine.flop_rate)}{values.GIVEN}"]
+    for number, (regime, cost) in enumerate(zip(fit.regimes, laid_out, strict=True), 1):
+        lines += ["", *_regime(number, regime, cost, fit, noise, latencies)]
+    for function, found in (("MPI_Iprobe", fit.iprobe), ("MPI_Wtime", fit.wtime)):
+        if found.seconds is None:
+            lines += ["", f"# the time of {function}: {found.basis}"]
+        else:
+            lines += ["", "[[mpi.functions]]", f'function = "{function}"']
+            lines.append(f'time = "{values.time(found.seconds)}"    # {found.comment}')
+    return "\n".join(lines) + "\n"
+
+
+def _nic(
+    fit: NetworkFit, latency_s: float, laid_out: list[Cost], nominal: float | None, sharing: Sharing | None
+) -> list[str]:
+    fastest = max(cost.rate_Bps for cost in laid_out)
+    lines = ["[nic]"]
+    if sharing is not None:
+        lines.append(_nic_bandwidth(sharing, fastest, nominal))
     elif nominal is not None and nominal >= fastest:
-        lines.append(f'bandwidth = "{_rate(nominal)}"    # nominal')
+        lines.append(f'bandwidth = "{values.rate(nominal)}"    # nominal, as given: no standard error')
     else:
-        said = "" if nominal is None else f", though the nominal one is {_rate(nominal)}"
-        lines.append(f'bandwidth = "{_rate(fastest)}"    # the fastest regime\'s{said}')
-    lines.append(f'latency = "{_time(nic)}"    # half of what every regime spends on the wire')
-    lines += ["", "[mpi]", f'library = "{machine.library}"']
+        said = "" if nominal is None else f", though the nominal one is {values.rate(nominal)}"
+        own = values.rate_error(
+            fit.regimes[max(range(len(laid_out)), key=lambda one: laid_out[one].rate_Bps)]
+        )
+        lines.append(f'bandwidth = "{values.rate(fastest)}"    # the fastest regime\'s, {own}{said}')
+    error = min(laid_out, key=lambda cost: cost.latency_s).wire_error_s / 2
+    said = f"{values.plus_minus(1e6 * error)}, half of what every regime spends on the wire"
+    return [*lines, f'latency = "{values.time(latency_s)}"    # of {1e6 * latency_s:.4g} µs{said}']
+
+
+def _mpi(fit: NetworkFit, memory: NetworkFit | None, library: str) -> list[str]:
+    """Limits of the protocols and times that no regime has."""
+    lines = ["[mpi]", f'library = "{library}"']
     if fit.eager_limit is not None:
-        lines.append(
-            f'eager_limit = "{fit.eager_limit:.0f} B"    # of the campaign\'s configuration, or as given'
-        )
+        lines.append(f'eager_limit = "{fit.eager_limit:.0f} B"    # {values.eager_limit_source(fit)}')
     else:
         lines.append(
-            f'eager_limit = "{_beyond(fit):.0f} B"    # no limit was known: all sizes are sent eagerly'
+            f'eager_limit = "{_beyond(fit):.0f} B"    # {fit.eager_basis}: above all sizes that were measured'
         )
-    lines += _detached(fit, memory)
-    if fit.test_s is not None:
-        lines.append(f'poll = "{_time(fit.test_s)}"    # MPI_Test that finds nothing')
-    lines.append(_reductions(fit.copy or (None if memory is None else memory.copy)))
+    lines += values.detached_limit(fit, memory)
+    if fit.test.seconds is None:
+        lines.append(f"# poll: {fit.test.basis}: polls take the default of mpi.poll")
+    else:
+        lines.append(f'poll = "{values.time(fit.test.seconds)}"    # {fit.test.comment}')
+    lines.append(values.reduce_rate(fit.copy or (None if memory is None else memory.copy)))
     if memory is not None:
         limit = memory.eager_limit if memory.eager_limit is not None else _beyond(memory)
-        lines.append(f'memory_eager_limit = "{limit:.0f} B"    # of the campaign within a host')
+        lines.append(
+            f'memory_eager_limit = "{limit:.0f} B"    # within a host: {values.eager_limit_source(memory)}'
+        )
     else:
         take = (
             "those between hosts do" if fit.copy is None else "a memcpy does, which is less than an MPI takes"
         )
         lines.append(f'unmeasured = "messages within a host were not measured: they take what {take}"')
-    lines += _measured(fit)
-    lines += ["", "[compute]", f"flop_rate = {quoted(machine.flop_rate)}    # as given; no message tells it"]
-    for number, (regime, cost) in enumerate(zip(fit.regimes, laid_out, strict=True), 1):
-        lines += ["", *_regime(number, regime, cost, fit, noise, latencies)]
-    for function, seconds in (("MPI_Iprobe", fit.iprobe_s), ("MPI_Wtime", fit.wtime_s)):
-        if seconds:
-            lines += ["", "[[mpi.functions]]", f'function = "{function}"', f'time = "{_time(seconds)}"']
-    return "\n".join(lines) + "\n"
+    return lines + values.measured_range(fit)
 
 
 def runs(fit: NetworkFit) -> str:
@@ -235,7 +281,9 @@ def _head(fit: NetworkFit, machine: Machine) -> list[str]:
         "longer messages are an extrapolation, of which runs warn.",
         f"# Relative error of ping-pongs at these sizes: at most {percent(worst.median)} in the median "
         f"of a regime.",
-        "# A value stands with its standard error, where the data give one.",
+        "# A value stands with its standard error, ±, and its source. Those of a regime are valid from the",
+        "# end of the regime before it, or shortest_measured, to its own, or longest_measured. The error of",
+        "# a latency is that of the wire's whole time, the NIC's with it.",
     ]
     if fit.runs:
         lines.append(f"# {runs(fit)}; how they differ counts as an error of single sizes.")
@@ -258,54 +306,31 @@ def _memory(
     if memory is None and fit.copy is not None:
         return [
             "[host.memory]    # messages were not measured: what memcpy takes",
-            f'latency = "{_time(max(fit.copy.intercept, 0.0))}"    # of the line {_line(fit.copy)}',
-            f'bandwidth = "{_rate(1 / fit.copy.slope)}"'
-            f"{_relative_error(fit.copy.slope, fit.copy.slope_error)}",
-            'send_overhead = "0 us"',
-            'receive_overhead = "0 us"',
+            f'latency = "{values.time(max(fit.copy.intercept, 0.0))}"    # of the line '
+            f"{values.line(fit.copy)}",
+            f'bandwidth = "{values.rate(1 / fit.copy.slope)}"'
+            f"{values.relative_error(fit.copy.slope, fit.copy.slope_error)}",
+            'send_overhead = "0 us"    # not measured: counted as the latency\'s',
+            'receive_overhead = "0 us"    # not measured: counted as the latency\'s',
         ]
     if memory is None:
         lines = ["[host.memory]    # not measured: as between hosts"]
         lines += [
-            f'latency = "{_time(2 * nic + laid_out[0].latency_s)}"',
-            f'bandwidth = "{_rate(laid_out[-1].rate_Bps)}"',
+            f'latency = "{values.time(2 * nic + laid_out[0].latency_s)}"    # as between hosts',
+            f'bandwidth = "{values.rate(laid_out[-1].rate_Bps)}"    # as between hosts',
         ]
         return lines
-    keys = [*_total(sharing), *_measured(memory)]
+    keys = [*values.total_bandwidth(sharing), *values.measured_range(memory)]
     return _copies("[host.memory]", "[[host.memory.regimes]]", keys, memory, noise, latencies)
 
 
-def _measured(fit: NetworkFit) -> list[str]:
-    """Range of sizes of a campaign: runs say which share of their messages lies beyond it."""
-    shortest, longest = fit.sizes
-    return [f'shortest_measured = "{shortest:.0f} B"', f'longest_measured = "{longest:.0f} B"']
-
-
-def _detached(fit: NetworkFit, memory: NetworkFit | None) -> list[str]:
-    """The limit of detached sends, or what is known of it; the platform has one, within hosts, too."""
-    own = fit.detached
-    if own.limit is None:
-        lines = [f"# detached_limit: {own.basis}"]
-    else:
-        lines = [f'detached_limit = "{own.limit:.0f} B"    # {own.basis}']
-    if memory is not None and memory.detached.limit != own.limit:
-        theirs = memory.detached
-        size = "" if theirs.limit is None else f"{theirs.limit:.0f} B: "
-        lines.append(f"# note: the limit holds within a host, too, where it would be: {size}{theirs.basis}")
-    return lines
-
-
 def _level(level: Level, noise: Noise, latencies: Latencies) -> list[str]:
-    keys = [f"name = {quoted(level.name)}", f"processes = {level.processes}", *_total(level.sharing)]
+    keys = [
+        f"name = {quoted(level.name)}",
+        f"processes = {level.processes}{values.GIVEN}",
+        *values.total_bandwidth(level.sharing),
+    ]
     return _copies("[[host.levels]]", "[[host.levels.regimes]]", keys, level.fit, noise, latencies)
-
-
-def _reductions(copy: Line | None) -> str:
-    """Rate of combining operands, by that of a copy: three bytes move for one of an operand, not two."""
-    if copy is None:
-        return "# reduce_rate: neither reductions nor memcpy were measured: combining operands takes no time"
-    said = "not measured: two thirds of what memcpy does, since two operands are read"
-    return f'reduce_rate = "{_rate(2 / 3 / copy.slope)}"    # {said}'
 
 
 def _nic_bandwidth(sharing: Sharing, fastest: float, nominal: float | None) -> str:
@@ -313,25 +338,12 @@ def _nic_bandwidth(sharing: Sharing, fastest: float, nominal: float | None) -> s
     if sharing.total_Bps is not None:
         error = f" ± {percent(sharing.error)};" if math.isfinite(sharing.error) else ""
         said = f"{error} of 1 to {sharing.pairs} pairs: {sharing.accuracy}"
-        return f'bandwidth = "{_rate(max(sharing.total_Bps, fastest))}"    #{said}'
+        return f'bandwidth = "{values.rate(max(sharing.total_Bps, fastest))}"    #{said}'
     least = max(sharing.pairs * fastest, nominal or 0.0)
     return (
-        f'bandwidth = "{_rate(least)}"    # not identified: at least that, since {sharing.pairs} pairs do '
-        "not slow each other"
+        f'bandwidth = "{values.rate(least)}"    # not identified: at least that, since {sharing.pairs} pairs '
+        "do not slow each other"
     )
-
-
-def _total(sharing: Sharing | None) -> list[str]:
-    """Bandwidth of a group, or why there is none."""
-    if sharing is None:
-        return []
-    if sharing.total_Bps is None:
-        return [f"# total_bandwidth {sharing}"]
-    error = f" ± {percent(sharing.error)};" if math.isfinite(sharing.error) else ""
-    return [
-        f'total_bandwidth = "{_rate(sharing.total_Bps)}"    #{error} of 1 to {sharing.pairs} pairs: '
-        f"{sharing.accuracy}"
-    ]
 
 
 def rate_of(fit: NetworkFit, *, within_a_host: bool = True) -> Callable[[float], float]:
@@ -361,10 +373,10 @@ def _copies(
                 *keys,
             ]
         else:
-            lines += ["", f"{shorter}    # {regime.accuracy}", f'up_to = "{regime.up_to:.0f} B"']
+            lines += ["", f"{shorter}    # {regime.accuracy}", values.end_of_regime(memory, regime.up_to)]
         lines += [
             *_latency(cost, line, latencies.get((memory.campaign, regime.above))),
-            f'bandwidth = "{_rate(cost.rate_Bps)}"{_relative_error(line.slope, line.slope_error)}',
+            f'bandwidth = "{values.rate(cost.rate_Bps)}"    # {values.rate_error(regime)}',
             *_processes(regime, cost, memory, noise),
         ]
         lines += [f"# note: {finding}" for finding in cost.findings]
@@ -385,24 +397,28 @@ def _regime(
             0, f"# Neighbouring sizes scatter by {percent(regime.scatter)}: no smooth curve comes closer."
         )
     if regime.up_to is not None:
-        lines.append(f'up_to = "{regime.up_to:.0f} B"')
+        lines.append(values.end_of_regime(fit, regime.up_to))
     lines += _processes(regime, cost, fit, noise)
     lines += _latency(cost, line, latencies.get((fit.campaign, regime.above)))
-    error = _relative_error(line.slope, line.slope_error)
+    error = values.relative_error(line.slope, line.slope_error)
     if regime.rate_is_doubtful:
         error = error.replace("#", "# not identified:", 1) or "    # not identified"
-    lines.append(f'process_rate = "{_rate(cost.rate_Bps)}"{error}')
+    lines.append(f'process_rate = "{values.rate(cost.rate_Bps)}"{error}')
     return lines + [f"# note: {finding}" for finding in cost.findings]
 
 
 def _latency(cost: Cost, line: Line, noise: Latency | None) -> list[str]:
     """The wire's time, with its modes: both have the mean that the line leaves."""
+    error = "no standard error" if math.isnan(cost.wire_error_s) else f"± {1e6 * cost.wire_error_s:.2g} µs"
     if noise is None:
-        return [f'latency = "{_time(cost.latency_s)}"    # of the line {_line(line)}']
+        of = f"of the line {values.line(line)}; {error}"
+        return [f'latency = "{values.time(cost.latency_s)}"    # {of}']
     late = sum(mode.weight * mode.mean for mode in noise.modes)
-    modes = [f"    {_mode(mode, 1.0)}," for mode in noise.modes]
+    modes = [f"    {values.mode_text(mode, 1.0)}," for mode in noise.modes]
+    of = f"less its modes, of {values.line(line)}; {error}"
     return [
-        f'latency = "{_time(max(0.0, cost.latency_s - late))}"    # less its modes, of {_line(line)}',
+        f'latency = "{values.time(max(0.0, cost.latency_s - late))}"    # {of}',
+        "# latency_modes: what round trips vary by beside their calls; no standard errors are known",
         *("latency_modes = [", *modes, "]"),
     ]
 
@@ -422,24 +438,25 @@ def _processes(regime: Regime, cost: Cost, fit: NetworkFit, noise: Noise) -> lis
         found = noise.get((fit.campaign, regime.above, kind))
         is_own = key == "isend" or early
         measured = ""
-        if kind in regime.lines and share != Share():
-            measured = f"    # {kind}: {_line(regime.lines[kind])}"
-        elif early and kind not in regime.lines:
+        if not early and key == "receive":
+            measured = "    # above the eager limit a receive is the transfer itself"
+        elif kind in regime.lines and share != Share():
+            measured = f"    # {kind}: {values.line(regime.lines[kind])}"
+        elif kind in regime.lines:
+            measured = f"{values.AT_BOUND}; {kind}: {values.line(regime.lines[kind])}"
+        else:
             measured = "    # not measured: counted as the network's"
         if found is None or not is_own:
-            lines.append(f'{key}_overhead = "{_linear(share)}"{measured}')
+            lines.append(f'{key}_overhead = "{values.linear(share.start_s, share.per_byte_s)}"{measured}')
             continue
         part = 1.0 if key == "isend" else cost.start_cut
-        lines.append(f'{key}_overhead = "{_linear(Share(0.0, share.per_byte_s))}"{measured}')
-        lines += [f"{key}_modes = [", *(f"    {_mode(mode, part)}," for mode in found[1]), "]"]
+        lines.append(f'{key}_overhead = "{values.linear(0.0, share.per_byte_s)}"{measured}')
+        modes = [
+            f"    {values.mode_text(mode, part)},{values.mode_error(mode, part, found[2])}"
+            for mode in found[1]
+        ]
+        lines += [f"{key}_modes = [", *modes, "]"]
     return lines
-
-
-def _mode(mode: Mode, part: float) -> str:
-    """The mode of times of which a part is left."""
-    deviation = f', deviation = "{1e9 * part * mode.deviation:.6g} ns"' if mode.deviation > 0 else ""
-    shape = "" if mode.shape == NORMAL else f', shape = "{mode.shape}"'
-    return f'{{ weight = {mode.weight:.6g}, mean = "{1e9 * part * mode.mean:.6g} ns"{deviation}{shape} }}'
 
 
 def _overheads(regime: Regime, eager_limit: float | None) -> tuple[Share, Share]:
@@ -463,30 +480,3 @@ def _beyond(fit: NetworkFit) -> float:
 
 def _parts(early: bool) -> str:
     return "sender, receiver and wire" if early else "the handshake and the wire"
-
-
-def _line(line: Line) -> str:
-    start = f"{1e6 * line.intercept:.4g} µs" + _plus_minus(1e6 * line.intercept_error)
-    together = f", correlation {line.correlation:.3f}" if math.isfinite(line.correlation) else ""
-    return f"{start} + {1e9 * line.slope:.4g} ns/B{_plus_minus(1e9 * line.slope_error)} n{together}"
-
-
-def _plus_minus(error: float) -> str:
-    return f" (± {error:.2g})" if math.isfinite(error) else " (at its bound)"
-
-
-def _relative_error(value: float, error: float) -> str:
-    return f"    # ± {percent(error / value)}" if value > 0 and math.isfinite(error) else ""
-
-
-def _linear(share: Share) -> str:
-    """As a platform file writes a + b n."""
-    return _time(share.start_s) + (f" + {1e12 * share.per_byte_s:.6g} ps/B" if share.per_byte_s > 0 else "")
-
-
-def _time(seconds: float) -> str:
-    return f"{round(1e6 * seconds, 6):.6g} us"
-
-
-def _rate(bytes_per_second: float) -> str:
-    return f"{1e-9 * bytes_per_second:.6g} GB/s"

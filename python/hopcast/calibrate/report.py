@@ -145,11 +145,18 @@ def _calls(fit: NetworkFit) -> list[tuple[str, str, str]]:
         for regime in fit.regimes
         if kind in regime.lines
     ]
-    polls = {"MPI_Iprobe": fit.iprobe_s, "MPI_Test": fit.test_s, "MPI_Wtime": fit.wtime_s}
-    for name, value in polls.items():
-        rows.append((name, "", "not measured" if value is None else units.seconds(value)))
+    calls = {"MPI_Iprobe": fit.iprobe, "MPI_Test": fit.test, "MPI_Wtime": fit.wtime}
+    for name, call in calls.items():
+        value = "" if call.seconds is None else f"{units.seconds(call.seconds)} "
+        rows.append((name, "", f"{value}{call.comment}"))
     limit = fit.eager_limit
-    rows.append(("Eager limit", "", "not known" if limit is None else f"{limit:,.0f} B"))
+    rows.append(
+        ("Eager limit", "", fit.eager_basis if limit is None else f"{limit:,.0f} B, {fit.eager_basis}")
+    )
+    for regime in fit.regimes:
+        if regime.up_to is not None:
+            shown = fit.ends[regime.up_to].said(regime.up_to)
+            rows.append(("End of a regime", f"{regime.up_to:,.0f} B", shown))
     return rows
 
 
