@@ -79,7 +79,8 @@ def test_a_fit_and_a_check_write_their_errors(tmp_path):
     calibrate("check", platform, data, "--record")
     assert "# nominal" in platform.read_text(), "comments stay"
     checks = hopcast.run(str(platform), "pingpong", ranks=2).summary["calibration"]["checks"]
-    assert [check["what"] for check in checks] == ["ping-pong", "MPI_Send", "MPI_Isend", "MPI_Recv"]
+    kinds = ["ping-pong", *(f"MPI_{call}" for call in ("Send", "Isend", "Recv", "Iprobe", "Test", "Wtime"))]
+    assert [check["what"] for check in checks] == kinds
     assert all(check["note"] == "campaign 'machine', simulated" for check in checks)
 
 

@@ -35,7 +35,7 @@ def ping_pong_s(
     own host.
     On a platform with noise they are means.
     """
-    repeats = _repeats(platform)
+    repeats = repetitions(platform)
     lengths = [int(size) for size in sizes] * repeats
 
     def program(comm):
@@ -53,10 +53,10 @@ def ping_pong_s(
             times.append(comm.Wtime() - start - clock)
         return times
 
-    return np.array(_first_result(platform, program, partner)).reshape(repeats, -1).mean(axis=0)
+    return np.array(first_result(platform, program, partner)).reshape(repeats, -1).mean(axis=0)
 
 
-def _first_result(platform: str, program: Callable, partner: int | None) -> list:
+def first_result(platform: str, program: Callable, partner: int | None) -> list:
     """Result of the first of two ranks of `program`: on two hosts, or in slots 0 and `partner` of one."""
     import hopcast
 
@@ -101,7 +101,7 @@ def regimes_of(platform: str, level: str | None) -> list[float]:
     return sorted({size for end in known if (size := quantities.size(end, "up_to")) > 0})
 
 
-def _repeats(platform: str) -> int:
+def repetitions(platform: str) -> int:
     """Simulated calls of each size: many where their times vary."""
     from hopcast import core
 
@@ -116,7 +116,7 @@ def calls_s(
     kind: send, isend or recv, measured as the program `network` does: a send answers a word of its partner,
     and a receive waits for as long as a message there and back takes before it begins.
     """
-    repeats = _repeats(platform)
+    repeats = repetitions(platform)
     lengths = [int(size) for size in sizes] * repeats
 
     def timed(comm, clock, call):
@@ -161,7 +161,7 @@ def calls_s(
             second(comm, nbytes)
         return []
 
-    return np.array(_first_result(platform, program, partner)).reshape(repeats, -1).mean(axis=0)
+    return np.array(first_result(platform, program, partner)).reshape(repeats, -1).mean(axis=0)
 
 
 def check(
@@ -169,7 +169,7 @@ def check(
 ) -> list[Row]:
     """Errors of the platform's round trips by regime, and over all sizes (the last row)."""
     predicted = ping_pong_s(platform, measured.sizes, partner=partner)
-    return _by_regime(predicted, measured, breakpoints)
+    return by_regime(predicted, measured, breakpoints)
 
 
 def check_calls(
@@ -182,10 +182,11 @@ def check_calls(
 ) -> list[Row]:
     """The same of the calls of a kind, whose times are above zero."""
     predicted = calls_s(platform, kind, measured.sizes, partner=partner)
-    return _by_regime(predicted, measured, breakpoints)
+    return by_regime(predicted, measured, breakpoints)
 
 
-def _by_regime(predicted: np.ndarray, measured: Series, breakpoints: Sequence[float]) -> list[Row]:
+def by_regime(predicted: np.ndarray, measured: Series, breakpoints: Sequence[float]) -> list[Row]:
+    """Errors at the sizes between breakpoints, and over all sizes (the last row)."""
     edges = [0.0, *breakpoints, np.inf]
     rows = []
     for above, up_to in itertools.pairwise(edges):

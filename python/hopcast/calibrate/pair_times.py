@@ -65,6 +65,16 @@ def read(place: Path) -> list[PairTimes]:
     return parse(_text(place), place.name)
 
 
+def is_it(place: Path) -> bool:
+    """True for a text of either format, and for the name of a file of an archive."""
+    if "::" in str(place):
+        return True
+    if not place.is_file() or ".tar" in place.name:
+        return False
+    lines = _text(place).splitlines()
+    return any(line.startswith("Pingpong for") or _SIZE_ROW.match(line) for line in lines)
+
+
 def parse(text: str, name: str) -> list[PairTimes]:
     """Blocks of a text of either format."""
     lines = text.splitlines()

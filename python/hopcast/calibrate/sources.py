@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hopcast.calibrate import benchmarks, campaigns, defects, tables
+from hopcast.calibrate import benchmarks, campaigns, defects, ring_check, saturation_check, tables
 from hopcast.calibrate.campaigns import Campaign
 from hopcast.errors import InputError
 
@@ -35,6 +35,11 @@ def _read(place: Path, unit_bytes: float, one_way: bool) -> list[Campaign]:
         raise InputError(f"{place}: no such file or directory")
     if place.is_file() and place.stat().st_size == 0:
         raise InputError(f"{place}: an empty file: nothing to fit")
+    if ring_check.is_it(place) or saturation_check.is_it(place):
+        raise InputError(
+            f"{place}: a ring or a saturation is compared by 'hopcast calibrate check PLATFORM DATA' alone, "
+            "and not fitted"
+        )
     if tables.is_table(place):
         return tables.read(place, unit_bytes=unit_bytes, one_way=one_way)
     if unit_bytes != 1 or one_way:

@@ -12,6 +12,7 @@ from hopcast.cli.calibrate_fit import ONE_WAY, UNIT
 from hopcast.errors import InputError
 
 if TYPE_CHECKING:
+    from hopcast.calibrate.accuracy import Accuracy
     from hopcast.calibrate.check import Row
 
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     metavar="SIZES",
     help="Sizes at which the table is cut. Default: ends of the platform's regimes.",
 )
+@click.option("--block", metavar="NAME", help="Of DATA of pairs at once: the block, where they have several.")
+@click.option("--stream", is_flag=True, help="DATA of pairs at once are nodecomm's with -stream.")
 @click.option(
     "--function",
     metavar="NAME",
@@ -51,20 +54,39 @@ if TYPE_CHECKING:
 def command(platform: str, data: tuple[Path, ...], **options) -> None:
     """Simulate the ping-pongs and calls of DATA on PLATFORM, and print their relative errors.
 
+    DATA are campaigns or tables of two processes, texts of pairs at once, as 'calibrate rates' takes them, or
+    results of the programs ring and saturation, which are simulated with their ranks.
     Calls of kernels, such as kernels.csv of 'hopcast calibrate', are compared with the formulas of PLATFORM.
     """
-    from hopcast.calibrate import accuracy_record, campaigns, machine, quantities, sources, tables
-    from hopcast.calibrate.check import check, check_calls, partner_at, regimes_of
-    from hopcast.calibrate.pictures import NAMES
-    from hopcast.calibrate.series import by_size
+    from hopcast.calibrate import accuracy_record, pair_times, ring_check, saturation_check, tables
 
     if options["record"]:
         accuracy_record.check_is_file(platform)
     if options["function"] is not None or all(tables.is_table_of_calls(place) for place in data):
-        _refuse(options, _OF_MESSAGES, "calls of kernels")
+        _refuse(options, {**_OF_MESSAGES, **_OF_PAIRS}, "calls of kernels")
         _check_kernels(platform, data, **{key: options[key] for key in ("function", "host_names", "record")})
         return
     _refuse(options, {"host_names": "{}"}, "messages")
+    if all(pair_times.is_it(place) for place in data):
+        of_messages = {key: default for key, default in _OF_MESSAGES.items() if key != "breakpoints"}
+        _refuse(options, of_messages, "pairs at once")
+        _check_pairs(platform, data, options)
+        return
+    _refuse(options, _OF_PAIRS, "one pair of processes")
+    for check in (ring_check, saturation_check):
+        if all(check.is_it(place) for place in data):
+            _refuse(options, _OF_MESSAGES, "programs that are simulated")
+            (_check_rings if check is ring_check else _check_saturation)(platform, data, options)
+            return
+    _check_messages(platform, data, options)
+
+
+def _check_messages(platform: str, data: Sequence[Path], options: dict) -> None:
+    from hopcast.calibrate import accuracy_record, campaigns, machine, poll_check, sources
+    from hopcast.calibrate.check import check, check_calls, partner_at
+    from hopcast.calibrate.pictures import NAMES
+    from hopcast.calibrate.series import by_size
+
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
     chosen = campaigns.choose(
         found, options["campaign"], ", ".join(str(part) for part in data)
@@ -82,10 +104,7 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
             "between hosts; --within-a-host compares with those of one",
             err=True,
         )
-    if options["breakpoints"] is None:
-        cuts = regimes_of(platform, None if partner is None else level or "host")
-    else:
-        cuts = quantities.sizes(options["breakpoints"], "--breakpoints")
+    cuts = _cuts(platform, options["breakpoints"], None if partner is None else level or "host")
     measured = by_size(calls.sizes, calls.seconds)
     rows = check(platform, measured, cuts, partner=partner)
     click.echo(f"Ping-pongs of '{chosen.name}' beside {platform}: {len(measured.sizes)} sizes")
@@ -101,6 +120,10 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
         click.echo(f"{name}: {len(times.sizes)} sizes")
         _print_rows(rows)
         errors[name.split(" ")[0]] = rows[-1].accuracy
+    for checked in poll_check.check_all(platform, chosen, cuts, partner=partner):
+        click.echo(f"{checked.name}: {checked.about}")
+        _print_rows(checked.rows)
+        errors[checked.name] = checked.rows[-1].accuracy
     if options["record"]:
         place = "" if partner is None else " inside hosts" if level in (None, "host") else f" inside {level}"
         named = {f"{what}{place}": errors[what] for what in errors}
@@ -109,6 +132,87 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
         click.echo(f"Recorded  {platform}")
 
 
+def _check_pairs(platform: str, data: Sequence[Path], options: dict) -> None:
+    from hopcast.calibrate import accuracy_record, machine, pair_check, pair_times, rate_report
+
+    runs = [part for place in data for part in pair_times.read(place)]
+    chosen = rate_report.choose(runs, options["block"], len(data))
+    for finding in chosen.findings:
+        click.echo(f"warning: {finding}", err=True)
+    cuts = _cuts(platform, options["breakpoints"], None)
+    click.echo(f"Pairs of {chosen.name} beside {platform}: {chosen.conversion}")
+    errors = {}
+    for checked in pair_check.check_all(platform, chosen, cuts, stream=options["stream"]):
+        click.echo(f"{checked.name}: {checked.rows[-1].accuracy.count} times")
+        _print_rows(checked.rows)
+        errors[checked.name] = checked.rows[-1].accuracy
+    if options["record"]:
+        accuracy_record.record(Path(platform), errors, f"{chosen.name}, simulated", machine.day(data))
+        click.echo(f"Recorded  {platform}")
+
+
+def _check_rings(platform: str, data: Sequence[Path], options: dict) -> None:
+    from hopcast.calibrate import ring_check
+
+    cuts = {True: _cuts(platform, None, None), False: _cuts(platform, None, "host")}
+    errors: dict[str, list[Accuracy]] = {}
+    for place in data:
+        ring, load = ring_check.read(place), ring_check.background(place)
+        click.echo(f"Ring of {len(ring.hosts)} ranks, background {load}, {place} beside {platform}")
+        if load in ("kernel", "both"):
+            click.echo(
+                "warning: products of matrices between polls take no simulated time: what they cost has to "
+                "be in the platform's times",
+                err=True,
+            )
+        for checked in ring_check.check_all(platform, ring, load, cuts):
+            click.echo(f"{checked.name}: {checked.sizes} sizes")
+            _print_rows(checked.rows)
+            errors.setdefault(checked.name, []).append(checked.rows[-1].accuracy)
+    _record_worst(platform, errors, data, options)
+
+
+def _check_saturation(platform: str, data: Sequence[Path], options: dict) -> None:
+    from hopcast.calibrate import saturation_check
+
+    errors: dict[str, list[Accuracy]] = {}
+    for place in data:
+        if saturation_check.has_other_all_to_all(place):
+            click.echo(
+                f"warning: {place}: without {saturation_check.FACTS}, load_alltoall.csv is taken for that of "
+                "SimGrid's program, which sends all bytes to each rank and not a share: it is left out",
+                err=True,
+            )
+        for checked in saturation_check.check_all(platform, place):
+            click.echo(f"{checked.name} of {checked.measured.size:,} B, {place} beside {platform}")
+            for line in checked.lines():
+                click.echo(f"  {line}")
+            click.echo(f"  {'all loads':<24} {checked.accuracy}")
+            errors.setdefault(checked.name, []).append(checked.accuracy)
+    _record_worst(platform, errors, data, options)
+
+
+def _record_worst(platform: str, errors: dict, data: Sequence[Path], options: dict) -> None:
+    """Records errors by kind, where that is wanted: of several DATA the largest."""
+    from hopcast.calibrate import accuracy_record, machine
+
+    if options["record"]:
+        found = {name: accuracy_record.worst(parts) for name, parts in errors.items()}
+        note = f"{', '.join(place.name for place in data)}, simulated"
+        accuracy_record.record(Path(platform), found, note, machine.day(data))
+        click.echo(f"Recorded  {platform}")
+
+
+def _cuts(platform: str, given: str | None, level: str | None) -> list[float]:
+    """Sizes at which tables are cut: those given, or the ends of the platform's regimes."""
+    from hopcast.calibrate import quantities
+    from hopcast.calibrate.check import regimes_of
+
+    return regimes_of(platform, level) if given is None else quantities.sizes(given, "--breakpoints")
+
+
+_OF_PAIRS = {"block": None, "stream": False}
+"""Options of pairs at once, with their defaults."""
 _OF_MESSAGES = {
     "campaign": None,
     "within_a_host": False,
