@@ -256,6 +256,15 @@ def test_given_breakpoints_are_taken(tmp_path: Path):
     assert [regime.up_to for regime in fit.regimes] == [100, 8192, 100_000, None]
 
 
+def test_few_sizes_above_the_eager_limit_do_not_change_what_the_calls_below_it_take(tmp_path: Path):
+    lengths = np.append(machine.sizes(60, np.log10(machine.LIMIT)), (20_000.0, 30_000.0, 40_000.0))
+    fit = fitted(machine.write(tmp_path, lengths=lengths, waits=lambda sizes: sizes > machine.LIMIT))
+    last = fit.regimes[-1]
+    assert last.up_to is None and last.calls == (last.above, machine.LIMIT)
+    assert last.lines["send"].intercept == pytest.approx(machine.SEND[0], rel=0.1)
+    assert any("above the eager limit" in finding for finding in fit.findings)
+
+
 def test_several_campaigns_are_not_fitted_as_one(tmp_path: Path):
     machine.write(tmp_path / "raw" / "old")
     machine.write(tmp_path / "raw" / "new")

@@ -197,7 +197,7 @@ def _campaign(prefix: str, files: Mapping[str, str], beside: Mapping[str, str], 
     return Campaign(
         name,
         calls,
-        *_clock(rows.get("Wtime")),
+        *clock([] if "Wtime" not in rows else rows["Wtime"].seconds / WTIME_CALLS),
         _breakpoints(own, path.name),
         settings,
         tuple(findings),
@@ -206,11 +206,11 @@ def _campaign(prefix: str, files: Mapping[str, str], beside: Mapping[str, str], 
     )
 
 
-def _clock(totals: Calls | None) -> tuple[float | None, float, tuple[float, ...]]:
+def clock(each: Sequence[float] | np.ndarray) -> tuple[float | None, float, tuple[float, ...]]:
     """Time of one call of MPI_Wtime, its standard error, and what each measurement says."""
-    if totals is None or not len(totals.seconds):
+    if not len(each):
         return None, math.nan, ()
-    each = totals.seconds / WTIME_CALLS
+    each = np.asarray(each, float)
     found = by_size(np.zeros(len(each)), each)
     return float(found.seconds[0]), float(found.seconds[0] * found.errors[0]), tuple(each.tolist())
 

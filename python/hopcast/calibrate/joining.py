@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hopcast.calibrate.campaigns import Campaign
+from hopcast.calibrate.campaigns import Campaign, clock
 from hopcast.calibrate.series import Calls
 from hopcast.errors import InputError
 
@@ -30,12 +30,14 @@ def join(campaigns: Sequence[Campaign]) -> Campaign:
                 f"--joined: campaigns '{first.name}' and '{other.name}' are not runs of the same: only one "
                 f"has {apart}"
             )
-    clocks = [campaign.wtime_s for campaign in campaigns if campaign.wtime_s is not None]
+    time_s, error_s, each = clock([one for campaign in campaigns for one in campaign.wtime_each])
     return replace(
         first,
         name=f"{first.name} and {len(campaigns) - 1} more",
         calls={kind: _together([campaign.calls[kind] for campaign in campaigns]) for kind in first.calls},
-        wtime_s=float(np.median(clocks)) if clocks else None,
+        wtime_s=time_s,
+        wtime_error_s=error_s,
+        wtime_each=each,
         findings=tuple(_findings(campaigns)),
         runs=tuple(len(campaign.calls["round_trip"].sizes) for campaign in campaigns if _trips(campaign)),
     )

@@ -87,7 +87,7 @@ def with_means(campaign: Campaign, fit: NetworkFit, found: Sequence[Found]) -> N
             calls = campaign.calls.get("round_trip" if kind == "one_way" else kind)
             if calls is None:
                 continue
-            sizes, seconds = _inside(calls, regime)
+            sizes, seconds = _inside(calls, regime, kind)
             slope = slopes.get((kind, regime.above), line.slope)
             if kind == "one_way":
                 seconds = seconds / 2
@@ -104,10 +104,10 @@ def _vary(starts: np.ndarray, seconds: np.ndarray) -> bool:
     return len(starts) >= LEAST_CALLS and float(np.std(starts)) > SPREAD_LEAST * float(np.median(seconds))
 
 
-def _inside(calls: Calls, regime: Regime) -> tuple[np.ndarray, np.ndarray]:
+def _inside(calls: Calls, regime: Regime, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """Sizes and times of the calls of a regime."""
-    top = np.inf if regime.up_to is None else regime.up_to
-    inside = (calls.sizes > regime.above) & (calls.sizes <= top)
+    above, up_to = (regime.above, regime.up_to) if kind == "one_way" else regime.calls
+    inside = (calls.sizes > above) & (calls.sizes <= (np.inf if up_to is None else up_to))
     return calls.sizes[inside], calls.seconds[inside]
 
 
@@ -118,7 +118,7 @@ def _of_fit(campaign: Campaign, fit: NetworkFit) -> Iterator[Found]:
             calls, line = campaign.calls.get(kind), regime.lines.get(kind)
             if calls is None or line is None:
                 continue
-            sizes, seconds = _inside(calls, regime)
+            sizes, seconds = _inside(calls, regime, kind)
             if _vary(seconds - line.slope * sizes, seconds):
                 slope, mixture = mixtures.of_line(sizes, seconds, line.slope)
                 yield Found(campaign.name, kind, regime, slope, mixture, len(sizes))

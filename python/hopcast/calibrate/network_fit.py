@@ -35,6 +35,8 @@ from hopcast.calibrate.series import Series, by_size
 from hopcast.errors import InputError
 
 KINDS = ("round_trip", "send", "isend", "recv")
+_MESSAGES = ("round_trip", "one_way")
+"""Kinds that are whole messages, and no calls of one process."""
 RATE_MOST_BPS = 1e12
 """No link or copy of one process is faster: a rate above it is noise."""
 SPREAD_MOST = 0.5
@@ -54,6 +56,8 @@ class Regime:
     """Errors of the one-way line against the medians of its sizes."""
     scatter: float
     """Standard deviation of ln t between neighbouring sizes: no smooth curve comes closer than 0.67 of it."""
+    calls: tuple[float, float]
+    """Sizes above the one and up to the other, whose calls count: those beyond are of another protocol."""
 
     @property
     def rate_is_doubtful(self) -> bool:
@@ -363,7 +367,7 @@ def _regimes(
     inner = defects.supported(one_way.sizes, breakpoints, LEAST_POINTS, findings)
     while True:
         edges = [0.0, *inner, np.inf]
-        regimes = [_regime(series, above, up_to) for above, up_to in itertools.pairwise(edges)]
+        regimes = [_regime(series, above, up_to, limit) for above, up_to in itertools.pairwise(edges)]
         flat = next(
             (place for place, regime in enumerate(regimes) if regime.lines["one_way"].slope <= 0), None
         )
@@ -374,8 +378,14 @@ def _regimes(
         del inner[next((side for side in sides if inner[side] != limit), sides[0])]
 
 
-def _regime(series: Mapping[str, Series], above: float, up_to: float) -> Regime:
-    inside = {kind: part.where((part.sizes > above) & (part.sizes <= up_to)) for kind, part in series.items()}
+def _regime(series: Mapping[str, Series], above: float, up_to: float, limit: float | None) -> Regime:
+    def within(part: Series, ends: tuple[float, float]) -> Series:
+        return part.where((part.sizes > ends[0]) & (part.sizes <= ends[1]))
+
+    calls = _of_one_protocol(within(series["one_way"], (above, up_to)).sizes, (above, up_to), limit)
+    inside = {
+        kind: within(part, (above, up_to) if kind in _MESSAGES else calls) for kind, part in series.items()
+    }
     lines = {
         kind: log_line(part.sizes, part.seconds) for kind, part in inside.items() if len(part.sizes) >= 2
     }
@@ -388,4 +398,19 @@ def _regime(series: Mapping[str, Series], above: float, up_to: float) -> Regime:
         len(part.sizes),
         accuracy(lines["one_way"].at(part.sizes), part.seconds),
         float(np.median(scatter)),
+        calls,
     )
+
+
+def _of_one_protocol(
+    sizes: np.ndarray, ends: tuple[float, float], limit: float | None
+) -> tuple[float, float]:
+    """Ends of the sizes whose calls count, in a regime that the eager limit does not end: most of its sizes.
+
+    A send above the limit waits for its receiver, which one below does not: no line and no modes hold both.
+    """
+    above, up_to = ends
+    if limit is None or not above < limit < up_to:
+        return ends
+    longer = int(np.count_nonzero(sizes > limit))
+    return (limit, up_to) if 2 * longer > len(sizes) else (above, limit)
