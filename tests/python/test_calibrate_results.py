@@ -93,7 +93,7 @@ def test_a_check_is_cut_at_the_platforms_regimes(campaign: Path, tmp_path: Path)
         assert part[1].splitlines()[-1].startswith("  all sizes")
     whole = calibrate("check", platform, campaign, "--breakpoints", "1GB").output
     assert (
-        len(re.findall("all sizes", whole)) == 7  # and the three of polls and the clock
+        len(re.findall("all sizes", whole)) == 7
         and "to" not in whole.partition("sizes\n")[2].split("median")[0]
     )
 
