@@ -109,5 +109,7 @@ def test_pairs_that_no_host_holds_are_refused(tmp_path: Path, fitted) -> None:
         calibrate("check", fitted[0], data)
     with pytest.raises(InputError, match="--within-a-host: means nothing for pairs at once"):
         calibrate("check", fitted[0], data, "--within-a-host")
+    with pytest.raises(InputError, match="DATA of several kinds"):
+        calibrate("check", *fitted, data)
     with pytest.raises(InputError, match="--stream: means nothing for one pair of processes"):
         calibrate("check", *fitted, "--stream")

@@ -67,6 +67,11 @@ def command(platform: str, data: tuple[Path, ...], **options) -> None:
         _check_kernels(platform, data, **{key: options[key] for key in ("function", "host_names", "record")})
         return
     _refuse(options, {"host_names": "{}"}, "messages")
+    kinds = (pair_times, ring_check, saturation_check)
+    if len({next((kind for kind in kinds if kind.is_it(place)), None) for place in data}) > 1:
+        raise InputError(
+            "DATA of several kinds: compare messages, pairs at once, rings and saturations apart"
+        )
     if all(pair_times.is_it(place) for place in data):
         of_messages = {key: default for key, default in _OF_MESSAGES.items() if key != "breakpoints"}
         _refuse(options, of_messages, "pairs at once")
