@@ -130,7 +130,7 @@ pub struct Dragonfly {
     /// p
     hosts_per_router: StrengthReducedU32,
     /// C
-    columns: StrengthReducedU32,
+    columns: u32,
     local_lanes: u32,
     column_lanes: u32,
     /// Within a group, or a row of it.
@@ -143,26 +143,23 @@ pub struct Dragonfly {
     pub host: Rates,
     first_local: u32,
     globals: GlobalLinks,
+    /// Row and column of each router of a group.
+    cells: Arc<[(u32, u32)]>,
     links: u32,
 }
 
 impl Dragonfly {
     /// R
     fn rows(&self) -> u32 {
-        self.group_size.get() / self.columns.get()
+        self.group_size.get() / self.columns
     }
     /// Most links between two routers of a group \[hops\].
     fn local_diameter(&self) -> u32 {
-        u32::from(self.columns.get() > 1) + u32::from(self.rows() > 1)
+        u32::from(self.columns > 1) + u32::from(self.rows() > 1)
     }
     /// Row and column of a router in its group.
     fn cell(&self, router: u32) -> (u32, u32) {
-        StrengthReducedU32::div_rem(self.place(router).1, self.columns)
-    }
-    /// Links between two routers of a group \[hops\].
-    fn local_hops(&self, from: u32, to: u32) -> u32 {
-        let (from, to) = (self.cell(from), self.cell(to));
-        u32::from(from.0 != to.0) + u32::from(from.1 != to.1)
+        self.cells[self.place(router).1 as usize]
     }
     /// The next router on the way to another one of the group, and whether the link to it is one of a row: along
     /// the row first, then along the column, so that links of one channel never wait in a circle.
@@ -175,12 +172,12 @@ impl Dragonfly {
     }
     /// Links of a router within its group.
     fn local_ports(&self) -> u32 {
-        (self.columns.get() - 1) * self.local_lanes + (self.rows() - 1) * self.column_lanes
+        (self.columns - 1) * self.local_lanes + (self.rows() - 1) * self.column_lanes
     }
     /// True if a local link is one of a row.
     fn is_row(&self, link: LinkId) -> bool {
         let port = (link.0 - self.first_local) % self.local_ports();
-        port < (self.columns.get() - 1) * self.local_lanes
+        port < (self.columns - 1) * self.local_lanes
     }
     /// Group of a router, and its number there.
     fn place(&self, router: u32) -> (u32, u32) {
@@ -193,7 +190,7 @@ impl Dragonfly {
             (to_column - u32::from(to_column > column)) * self.local_lanes + lane
         } else {
             let slot = to_row - u32::from(to_row > row);
-            (self.columns.get() - 1) * self.local_lanes + slot * self.column_lanes + lane
+            (self.columns - 1) * self.local_lanes + slot * self.column_lanes + lane
         };
         LinkId(self.first_local + from * self.local_ports() + port)
     }
@@ -215,14 +212,14 @@ impl Dragonfly {
         let index = id.0 - self.first_local;
         let (from, port) = (index / self.local_ports(), index % self.local_ports());
         let (row, column) = self.cell(from);
-        let in_row = (self.columns.get() - 1) * self.local_lanes;
+        let in_row = (self.columns - 1) * self.local_lanes;
         if port < in_row {
             let slot = port / self.local_lanes;
             return (from, from - column + slot + u32::from(slot >= column));
         }
         let slot = (port - in_row) / self.column_lanes;
         let to_row = slot + u32::from(slot >= row);
-        (from, from - row * self.columns.get() + to_row * self.columns.get())
+        (from, from - row * self.columns + to_row * self.columns)
     }
 
     /// Goes to a third group, if `end` is in another group and there is a third.
@@ -250,17 +247,22 @@ impl Dragonfly {
     /// Goes to group `target`, over one of the links that make the way to `end` shortest; says where it lands.
     fn cross(&self, at: u32, target: u32, end: Option<u32>, choice: &mut Choice, walk: &mut Walk) -> u32 {
         let group = self.group_of(at);
-        let hops = |copy: u32| {
-            let (_, gate, landing) = self.global_link(group, target, copy);
-            self.local_hops(at, gate) + end.map_or(0, |end| self.local_hops(landing, end))
+        let (start, last) = (self.cell(at), end.map(|end| self.cell(end)));
+        let hops = |(gate, landing): (u32, u32)| {
+            let before = hops_between(start, self.cells[gate as usize]);
+            before + last.map_or(0, |last| hops_between(self.cells[landing as usize], last))
         };
-        let copies = self.globals.copies();
         let mut copy = 0;
-        if copies > 1 {
-            let least = (0..copies).map(hops).min().expect("two groups are linked");
-            let equals = (0..copies).filter(|copy| hops(*copy) == least).count() as u32;
-            let chosen = choice.below(equals) as usize;
-            copy = (0..copies).filter(|copy| hops(*copy) == least).nth(chosen).expect("it was counted");
+        if self.globals.copies() > 1 {
+            let all = self.globals.between(group, target).map(hops);
+            let (mut least, mut equals) = (u32::MAX, 0);
+            for hops in all.clone() {
+                equals = if hops < least { 1 } else { equals + u32::from(hops == least) };
+                least = least.min(hops);
+            }
+            let chosen = choice.below(equals);
+            let mut equal = (0..).zip(all).filter(|(_, hops)| *hops == least);
+            copy = equal.nth(chosen as usize).expect("it was counted").0;
         }
         let (link, gate, landing) = self.global_link(group, target, copy);
         self.local_way(at, gate, choice, walk);
@@ -278,6 +280,11 @@ impl Dragonfly {
             at = next;
         }
     }
+}
+
+/// Links between two routers of a group, by their rows and columns \[hops\].
+fn hops_between(from: (u32, u32), to: (u32, u32)) -> u32 {
+    u32::from(from.0 != to.0) + u32::from(from.1 != to.1)
 }
 
 /// Minimal: local, global, local, over one of the global links between the two groups with the fewest hops (a shorter way
@@ -435,11 +442,13 @@ fn build(arguments: &Arguments, links: &LinkDefaults) -> Result<Box<dyn Topology
         BuildError::new("groups", reason)
     })?;
     let first_local = (2 * g * a * p) as u32;
+    let columns = (a / rows) as u32;
     let local = rates(arguments, "local_bandwidth", "local_latency", links.between())?;
     Ok(Box::new(Dragonfly {
         group_size: StrengthReducedU32::new(a as u32),
         hosts_per_router: StrengthReducedU32::new(p as u32),
-        columns: StrengthReducedU32::new((a / rows) as u32),
+        columns,
+        cells: (0..a as u32).map(|number| (number / columns, number % columns)).collect(),
         local_lanes: local_lanes as u32,
         column_lanes: column_lanes as u32,
         local,

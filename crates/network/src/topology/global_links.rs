@@ -130,6 +130,13 @@ impl GlobalLinks {
         (link, self.gate_of[port as usize], self.gate_of[back as usize])
     }
 
+    /// The gates at the ends of each link from `group` to `target`, by its copy.
+    #[inline]
+    pub fn between(&self, group: u32, target: u32) -> impl Iterator<Item = (u32, u32)> + Clone + '_ {
+        let from = |slot: u32| self.gate_of[slot as usize..].iter().step_by(self.groups as usize - 1);
+        from(self.slot(group, target)).copied().zip(from(self.slot(target, group)).copied())
+    }
+
     /// Group and gate at both ends of a link.
     pub fn ends(&self, id: LinkId) -> [(u32, u32); 2] {
         let index = id.0 - self.first;
