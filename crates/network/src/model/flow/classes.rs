@@ -55,12 +55,37 @@ impl Classes {
 
     /// Weight of a flow of `regime` on a link of `class`.
     pub fn weight(&self, class: u16, regime: u8) -> Weight {
-        self.weights[usize::from(class) * self.regimes + usize::from(regime)]
+        self.weights().of(class, regime)
+    }
+
+    /// All weights, for a loop over many flows.
+    pub fn weights(&self) -> Weights<'_> {
+        Weights { all: &self.weights, regimes: self.regimes }
+    }
+
+    /// [`Classes::alone`] of `class`, by regime.
+    pub fn rates_alone(&self, class: u16) -> &[Rate] {
+        &self.alone[usize::from(class) * self.regimes..][..self.regimes]
     }
 
     /// The most that a flow of `regime` gets of a link of `class`: exactly what the share of a lone
     /// flow is up to the rounding of weights.
     pub fn alone(&self, class: u16, regime: u8) -> Rate {
         self.alone[usize::from(class) * self.regimes + usize::from(regime)]
+    }
+}
+
+/// Weights of flows by class and regime.
+#[derive(Clone, Copy)]
+pub(super) struct Weights<'a> {
+    all: &'a [Weight],
+    regimes: usize,
+}
+
+impl Weights<'_> {
+    /// See [`Classes::weight`].
+    #[inline]
+    pub fn of(self, class: u16, regime: u8) -> Weight {
+        self.all[usize::from(class) * self.regimes + usize::from(regime)]
     }
 }

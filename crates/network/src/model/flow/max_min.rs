@@ -28,7 +28,6 @@ use std::collections::BinaryHeap;
 
 use engine::Time;
 
-use super::classes::Classes;
 use super::link::{Entry, Link};
 use super::slack::{EXACT, highest};
 use super::streams::Streams;
@@ -58,8 +57,8 @@ pub(super) struct MaxMin {
 struct Outside {
     rate: Rate,
     weight: Weight,
-    count: u64,
-    alone: Rate,
+    count: u32,
+    regime: u8,
 }
 
 impl MaxMin {
@@ -161,43 +160,46 @@ impl MaxMin {
 
     /// The level of link `at`, of which flows take parts by their regimes.
     fn weighted_level(&mut self, at: u32, streams: &mut Streams) -> Rate {
-        let link = &streams.links.all[at as usize];
-        self.outside.clear();
-        let held = streams.links.held(at).iter();
-        let weight = |entry: &Entry| {
-            let count = u64::from(streams.bundles.counts[entry.number as usize]);
-            (streams.classes.weight(link.class, entry.regime), count)
-        };
-        let mut sharing = held.clone().map(weight).map(|(weight, count)| weight.0 * count).sum();
-        let alone = |entry: &Entry| streams.classes.alone(link.class, entry.regime);
-        let most = held.map(alone).min().unwrap_or(Rate::INFINITE);
-        let mut top = 0;
-        for entry in streams.links.others(at) {
-            let (weight, count) = weight(entry);
-            let rate = streams.bundles.rates[entry.number as usize];
-            sharing += weight.0 * count;
-            top = if rate == Rate::INFINITE { top } else { top.max(rate.0) };
-            self.outside.push(Outside { rate, weight, count, alone: alone(entry) });
+        let class = streams.links.all[at as usize].class;
+        let (weights, own) = (streams.classes.weights(), streams.classes.rates_alone(class));
+        let (rates, counts) = (&streams.bundles.rates[..], &streams.bundles.counts[..]);
+        let (mut sharing, mut top, mut most) = (0, 0, Rate::INFINITE);
+        for entry in streams.links.held(at) {
+            sharing += weights.of(class, entry.regime).0 * u64::from(counts[entry.number as usize]);
+            most = most.min(own[usize::from(entry.regime)]);
         }
+        self.outside.clear();
+        self.outside.extend(streams.links.others(at).iter().map(|entry| {
+            let (rate, count) = (rates[entry.number as usize], counts[entry.number as usize]);
+            let weight = weights.of(class, entry.regime);
+            sharing += weight.0 * u64::from(count);
+            top = if rate == Rate::INFINITE { top } else { rate.0.max(top) };
+            Outside { rate, weight, count, regime: entry.regime }
+        }));
         let mut left = streams.links.capacities[at as usize];
-        streams.links.all[at as usize].top = top;
         let mut level = fair_share(left, sharing);
+        let mut outside = &mut self.outside[..];
         loop {
-            let before = self.outside.len();
-            self.outside.retain(|bundle| {
-                let stays = bundle.rate >= level;
-                if !stays {
-                    left -= bundle.weight.takes(bundle.rate) * bundle.count;
-                    sharing -= bundle.weight.0 * bundle.count;
+            let (mut position, mut end) = (0, outside.len());
+            while position < end {
+                let Outside { rate, weight, count, .. } = outside[position];
+                if rate >= level {
+                    position += 1;
+                } else {
+                    left -= weight.takes(rate) * u64::from(count);
+                    sharing -= weight.0 * u64::from(count);
+                    end -= 1;
+                    outside[position] = outside[end];
                 }
-                stays
-            });
-            if self.outside.len() == before {
+            }
+            if end == outside.len() {
                 break;
             }
+            outside = &mut outside[..end];
             level = fair_share(left, sharing);
         }
-        self.outside.iter().map(|bundle| bundle.alone).fold(level.min(most), Rate::min)
+        streams.links.all[at as usize].top = top;
+        outside.iter().map(|bundle| own[usize::from(bundle.regime)]).fold(level.min(most), Rate::min)
     }
 
     /// Link `at` holds back at `level` all that it held before, and all that are faster.
@@ -210,9 +212,7 @@ impl MaxMin {
         streams.links.set_level(at, level, now);
         if before != level && held > 0 {
             let entries = std::mem::take(&mut streams.links.entries[at as usize]);
-            for entry in &entries[..held as usize] {
-                self.change::<EQUAL>(entry, before, level, streams);
-            }
+            self.change::<EQUAL>((at, &entries[..held as usize]), (before, level), streams);
             streams.links.entries[at as usize] = entries;
             streams.links.note_changes(at, held);
         }
@@ -253,42 +253,58 @@ impl MaxMin {
             if rate > most && takes_part {
                 streams.hold_back(at, position, now);
                 let before = if rate == Rate::INFINITE { Rate(0) } else { rate };
-                self.change::<EQUAL>(&entry, before, level, streams);
+                self.change::<EQUAL>((at, &[entry]), (before, level), streams);
                 // The one that is here instead is yet to be looked at.
                 position += 1;
             }
         }
     }
 
-    /// The rate of a bundle changes on all its links. No branch waits for what is read of them: they are
-    /// often far away in memory, and what is found there is hard to foresee.
-    fn change<const EQUAL: bool>(&mut self, entry: &Entry, before: Rate, rate: Rate, streams: &mut Streams) {
-        let count = i64::from(streams.bundles.counts[entry.number as usize]);
-        streams.bundles.rates[entry.number as usize] = rate;
-        if !streams.bundles.bounds[entry.number as usize].holds(rate) {
-            streams.outgrown.push(entry.number);
-        }
-        let (hops, few) = (&streams.hops[entry.hops()], streams.links.few);
-        let mut found = self.count;
-        for at in hops {
-            let link = &mut streams.links.all[*at as usize];
-            let weight = weight::<EQUAL>(&streams.classes, link.class, entry.regime);
-            let less = takes::<EQUAL>(weight, before) as i64 - takes::<EQUAL>(weight, rate) as i64;
-            link.spare += less * count;
-            link.top = link.top.max(rate.0);
-            link.touched += 1;
-            let is_idle =
-                (link.load >= few) & (link.touched >> link.patience >= link.load) & (link.keeps == 0);
-            if is_idle {
-                link.touched = 0;
-                streams.idle.push(*at);
+    /// The rate of bundles on link `own`, whose `dirty` is set, changes on all their links; on `own` itself in one step. No
+    /// branch waits for what is read of the others: they are often far away in memory, and what is found there is hard to
+    /// foresee.
+    fn change<const EQUAL: bool>(
+        &mut self,
+        (own, entries): (u32, &[Entry]),
+        (before, rate): (Rate, Rate),
+        streams: &mut Streams,
+    ) {
+        let Streams { links, bundles, classes, hops, outgrown, idle, .. } = streams;
+        let (all, few, hops, weights) = (&mut links.all[..], links.few, &hops[..], classes.weights());
+        let (rates, counts, bounds) = (&mut bundles.rates[..], &bundles.counts[..], &bundles.bounds[..]);
+        let less = |class, regime| {
+            let weight = if EQUAL { Weight::ONE } else { weights.of(class, regime) };
+            takes::<EQUAL>(weight, before) as i64 - takes::<EQUAL>(weight, rate) as i64
+        };
+        let (class, mut less_of_own) = (all[own as usize].class, 0);
+        let (reached, mut found) = (&mut self.found[..], self.count);
+        for entry in entries {
+            let count = i64::from(counts[entry.number as usize]);
+            rates[entry.number as usize] = rate;
+            if !bounds[entry.number as usize].holds(rate) {
+                outgrown.push(entry.number);
             }
-            let is_found = !link.dirty & may_be_out_of_order::<EQUAL>(link);
-            link.dirty |= is_found;
-            self.found[found] = (link.level, link.id, *at);
-            found += usize::from(is_found);
+            less_of_own += less(class, entry.regime) * count;
+            for at in hops[entry.hops()].iter().filter(|at| **at != own) {
+                let link = &mut all[*at as usize];
+                link.spare += less(link.class, entry.regime) * count;
+                link.top = link.top.max(rate.0);
+                link.touched += 1;
+                let is_idle =
+                    (link.load >= few) & (link.touched >> link.patience >= link.load) & (link.keeps == 0);
+                if is_idle {
+                    link.touched = 0;
+                    idle.push(*at);
+                }
+                let is_found = !link.dirty & may_be_out_of_order::<EQUAL>(link);
+                link.dirty |= is_found;
+                reached[found] = (link.level, link.id, *at);
+                found += usize::from(is_found);
+            }
         }
         self.count = found;
+        all[own as usize].spare += less_of_own;
+        all[own as usize].touched += entries.len() as u32;
     }
 }
 
@@ -323,10 +339,6 @@ fn may_stay(link: &Link) -> bool {
     let new = i128::from(link.level) * i128::from(link.fresh);
     let (left, slack) = (i128::from(link.spare) - new, i128::from(link.slack));
     (link.keeps != 0) & (-slack..=slack).contains(&left) & (link.top <= highest(link.level))
-}
-
-fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weight {
-    if EQUAL { Weight::ONE } else { classes.weight(class, regime) }
 }
 
 fn takes<const EQUAL: bool>(weight: Weight, rate: Rate) -> u64 {
