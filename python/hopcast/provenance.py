@@ -108,6 +108,28 @@ def inputs_of(request: RunRequest, toml: str) -> Iterator[_Input]:
     yield from workloads.named(request.workload["kind"]).inputs(request)
 
 
+def files_of_platform(platform: str) -> list[Path]:
+    """Files that a platform names, such as its graph and its tables of kernels, beside its own file."""
+    from hopcast import core
+
+    beside = Path(platform).parent
+    texts = set(_texts(tomllib.loads(core.platform_text(platform, (), True))))
+    # `Path.is_file` fails for texts that are too long to be names.
+    return sorted({beside / text for text in texts if os.path.isfile(beside / text)})
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts within a value of a platform file."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
 def described(role: str, name: str, files: list[Path], most_B: int | None) -> dict[str, Any]:
     """An input with the size [B] and hash of its files; None for both if they cannot be read any more."""
     try:

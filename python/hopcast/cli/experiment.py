@@ -66,11 +66,9 @@ def generate(experiment: str, count: int, seed: int, out: Path) -> int:
 @click.argument("experiment")
 @click.option(
     "--on",
-    default="local",
-    show_default=True,
     metavar="PLACE",
     help="Where to run: local, ssh:HOSTS, agent:COMMAND:HOSTS, allocation, simulated:PLATFORM; in a job of "
-    "its own: slurm:OPTIONS or oar:OPTIONS.",
+    "its own: slurm:OPTIONS or oar:OPTIONS. [default: local; of an archive, its own place]",
 )
 @click.option(
     "--pieces",
@@ -84,25 +82,29 @@ def generate(experiment: str, count: int, seed: int, out: Path) -> int:
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Archive. [default: EXPERIMENT.zip]"
 )
-def run(experiment: str, on: str, pieces: Path | None, install: Path | None, out: Path | None) -> int:
+def run(experiment: str, on: str | None, pieces: Path | None, install: Path | None, out: Path | None) -> int:
     """Run EXPERIMENT, and write its archive.
 
     EXPERIMENT is a name ('hopcast experiment list'), a file NAME.py that defines one class of
     hopcast.experiment.Experiment, or an archive, which is repeated. Pieces that have their result in the
     archive's folder FILE.d are not run again: the same command goes on with what was stopped or killed.
     """
-    from hopcast.experiment import archive, batch, conduct
+    from hopcast.experiment import batch, conduct
     from hopcast.experiment.nodes import CommandFailed, NodeDied
 
     target = out or Path(Path(experiment.partition(":")[0]).stem + ".zip")
-    if on.partition(":")[0] in batch.SYSTEMS:
+    if on and on.partition(":")[0] in batch.SYSTEMS:
         return batch.submit_experiment(on, experiment, pieces, install, target)
     with tempfile.TemporaryDirectory() as folder:
         kind, found = conduct.load(experiment, Path(folder))
-        pieces, install = pieces or found.get(archive.PIECES), install or found.get(archive.INSTALL)
+        platform = None
+        if found is not None:
+            pieces, install = pieces or found.pieces, install or found.install
+            # A place that is named anew has the platform that it names.
+            platform, on = None if on else found.platform, on or found.place
         state = target.with_name(target.name + ".d")
         try:
-            made = kind(on=on, pieces=pieces, install=install, folder=state)
+            made = kind(on or "local", pieces, install, state, platform=platform)
         except NodeDied as error:
             raise InputError(str(error)) from error
         try:

@@ -12,10 +12,11 @@ import shlex
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopcast import __version__
+from hopcast import __version__, provenance
 from hopcast.errors import InputError
 from hopcast.experiment import files, information
 from hopcast.experiment.history import now
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
     from hopcast.experiment.base import Experiment
 
 HISTORY = "history.jsonl"
-INFO, RESULTS, PIECES, INSTALL, SCRIPT = (
+INFO, RESULTS, PIECES, INSTALL, SCRIPT, PLATFORM = (
     "info.yaml",
     "results.csv",
     "pieces.csv",
     "install.yaml",
     "experiment.py",
+    "platform.toml",
 )
+BESIDE_PLATFORM = "platform/"
+"""Folder of the files that the platform names relative to its own."""
 
 
 def source_of(kind: type) -> tuple[str, str]:
@@ -117,11 +121,9 @@ def _info(experiment: Experiment, file: Path, versions: Mapping[str, Any]) -> di
         "pieces_sha256": _hash(experiment.sources["pieces"]),
         "platform_sha256": _hash(experiment.place.simulated),
         "hopcast": __version__,
-        "place": experiment.place.text,
+        "place": experiment.place.again or experiment.place.text,
         "command": shlex.join(["hopcast", *sys.argv[1:]]) if sys.argv[1:] else "",
-        "replay_command": shlex.join(
-            ["hopcast", "experiment", "run", file.name, "--on", experiment.place.text]
-        ),
+        "replay_command": shlex.join(["hopcast", "experiment", "run", file.name]),
         "started": experiment.began.isoformat(timespec="microseconds"),
         "written": now(),
         "aborted": experiment.ended or False,
@@ -158,7 +160,11 @@ def _verbatim(experiment: Experiment) -> Iterator[tuple[str, bytes]]:
         yield SCRIPT, text.encode()
     platform = experiment.place.simulated
     if platform and os.path.isfile(platform):
-        yield "platform.toml", Path(platform).read_bytes()
+        yield PLATFORM, Path(platform).read_bytes()
+        beside = Path(platform).parent
+        for path in map(Path, map(os.path.normpath, provenance.files_of_platform(platform))):
+            if path.is_relative_to(beside):
+                yield f"{BESIDE_PLATFORM}{path.relative_to(beside).as_posix()}", path.read_bytes()
 
 
 def _hash(file: Any) -> str | None:
@@ -167,32 +173,48 @@ def _hash(file: Any) -> str | None:
     return None
 
 
-def unpack(file: Path, folder: Path) -> tuple[dict[str, Path | None], str]:
-    """Takes script, experiment file, install file and its files out of an archive, to repeat it.
+@dataclass(frozen=True)
+class Unpacked:
+    """Files of an archive from which it is repeated; None for each that it has none of."""
 
-    Gives them by name, and the name of an experiment that comes with hopcast.
-    """
+    script: Path
+    built_in: str
+    """Name of an experiment that comes with hopcast; empty for others."""
+    place: str
+    """Text of `--on`."""
+    pieces: Path | None
+    install: Path | None
+    platform: Path | None
+
+
+def unpack(file: Path, folder: Path) -> Unpacked:
+    """Takes out of an archive all that repeats it."""
     import yaml
 
     try:
         with zipfile.ZipFile(file) as archive:
             names = set(archive.namelist())
-            found = {name: name in names for name in (SCRIPT, PIECES, INSTALL)}
-            for name in found:
-                if found[name]:
-                    archive.extract(name, folder)
-            for name in names:
-                if name.startswith("files/"):
+            for name in sorted(names):
+                if name in (SCRIPT, PIECES, INSTALL) or name.startswith(("files/", BESIDE_PLATFORM)):
                     place = archive.extract(name, folder)
                     # Programs stay programs.
                     if archive.getinfo(name).external_attr >> 16 & 0o100:
                         os.chmod(place, 0o755)
-            built_in = yaml.safe_load(archive.read(INFO)).get("built_in", "") if INFO in names else ""
+            if PLATFORM in names:
+                archive.extract(PLATFORM, folder / BESIDE_PLATFORM)
+            info = yaml.safe_load(archive.read(INFO)) if INFO in names else {}
     except (OSError, zipfile.BadZipFile, yaml.YAMLError) as error:
         raise InputError(f"{file}: is no archive of an experiment: {error}") from error
-    if not found[SCRIPT]:
+    if SCRIPT not in names:
         raise InputError(f"{file}: is no archive of an experiment that can be repeated: it has no {SCRIPT}")
-    return {name: folder / name if there else None for name, there in found.items()}, built_in
+    return Unpacked(
+        script=folder / SCRIPT,
+        built_in=info.get("built_in", ""),
+        place=info.get("place", "local"),
+        pieces=folder / PIECES if PIECES in names else None,
+        install=folder / INSTALL if INSTALL in names else None,
+        platform=folder / BESIDE_PLATFORM / PLATFORM if PLATFORM in names else None,
+    )
 
 
 def read(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -46,10 +46,12 @@ class Experiment:
         install: str | Path | None = None,
         folder: str | Path | None = None,
         stop: Stop | None = None,
+        platform: Path | None = None,
     ) -> None:
         """on: place of the nodes, see `hopcast experiment places`; pieces: an experiment file, or rows;
-        install: an install file; folder: place of kept results, by default one that is new."""
-        self.place = places.named(on)
+        install: an install file; folder: place of kept results, by default one that is new; platform: file
+        that stands for the platform of `on`, as an archive holds it."""
+        self.place = places.named(on, platform)
         self.install = files.read_install(Path(install) if install else None, self.parameters)
         self._given = files.given(self.install, self.given_files, Path(install or ".").absolute().parent)
         self.folder = Path(folder or tempfile.mkdtemp(prefix=f"{type(self).__name__}-")).absolute()
@@ -90,6 +92,7 @@ class Experiment:
             "install": self.install,
             "parameters": dict(row),
             **({"files": dict(hashes)} if hashes else {}),
+            **({"simulation": list(self.place.digests)} if self.place.digests else {}),
         }
 
     def setup(self) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import queue
 import sys
 import threading
+import traceback
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -23,6 +25,7 @@ from hopcast.experiment.store import opened
 from hopcast.signals import without_end
 
 if TYPE_CHECKING:
+    from hopcast.experiment.archive import Unpacked
     from hopcast.experiment.base import Experiment
 
 Tasks = Mapping[str, Mapping[str, Any]]
@@ -197,23 +200,23 @@ def _work(
 _LOOK_S = 0.1
 
 
-def load(text: str, folder: Path) -> tuple[type[Experiment], dict[str, Path | None]]:
-    """The class that a name, `FILE.py`, `FILE.py:CLASS` or an archive means, and the files of an archive."""
+def load(text: str, folder: Path) -> tuple[type[Experiment], Unpacked | None]:
+    """The class that a name, `FILE.py`, `FILE.py:CLASS` or an archive means, and what the archive holds."""
     from hopcast.experiment import archive, builtin
 
     if text in builtin.EXPERIMENTS:
-        return builtin.EXPERIMENTS[text], {}
+        return builtin.EXPERIMENTS[text], None
     path, _, name = text.partition(":")
     if path.endswith(".zip"):
-        found, built_in = archive.unpack(Path(path), folder)
-        if built_in in builtin.EXPERIMENTS:
-            return builtin.EXPERIMENTS[built_in], found
-        return _class(Path(str(found[archive.SCRIPT])), name), found
+        found = archive.unpack(Path(path), folder)
+        if found.built_in in builtin.EXPERIMENTS:
+            return builtin.EXPERIMENTS[found.built_in], found
+        return _class(found.script, name), found
     if not path.endswith(".py"):
         raise InputError(
             f"{text}: unknown experiment; known: {', '.join(builtin.EXPERIMENTS)}, or a file NAME.py"
         )
-    return _class(Path(path), name), {}
+    return _class(Path(path), name), None
 
 
 def _class(file: Path, name: str) -> type[Experiment]:
@@ -224,7 +227,10 @@ def _class(file: Path, name: str) -> type[Experiment]:
         raise InputError(f"{file}: there is no such file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"{file}: {_where(error, file)}{type(error).__name__}: {error}") from error
     found = {
         key: value
         for key, value in vars(module).items()
@@ -238,3 +244,12 @@ def _class(file: Path, name: str) -> type[Experiment]:
             f"{file}: one class of hopcast.experiment.Experiment is wanted, as FILE:CLASS; here: {known}"
         )
     return next(iter(found.values()))
+
+
+def _where(error: Exception, file: Path) -> str:
+    """Line of a script at which its error arose: "line 3: ", or nothing if that is not known."""
+    if isinstance(error, SyntaxError):
+        return ""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == os.path.abspath(file)]
+    return f"line {lines[-1]}: " if lines else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hopcast.errors import InputError
+from hopcast.experiment import files
 from hopcast.experiment.history import History
 from hopcast.experiment.nodes import Connection, Node, Nodes, Processes
 from hopcast.experiment.stopping import Stop
@@ -33,6 +34,10 @@ class Place:
     compiler: str
     simulated: str | None = None
     """Platform, where programs are simulated."""
+    digests: tuple[str, ...] = ()
+    """Hashes of all that decides a simulation."""
+    again: str = ""
+    """Text of `--on` that means the same place elsewhere, if `text` does not."""
 
     def nodes(self, history: History, stop: Stop, directory: str) -> Nodes:
         """Connects to all nodes."""
@@ -49,8 +54,8 @@ class Kind:
     made: Callable[[str, str], Place]
 
 
-def named(text: str) -> Place:
-    """The place that `KIND:WHERE` names."""
+def named(text: str, platform: Path | None = None) -> Place:
+    """The place that `KIND:WHERE` names; programs are simulated on `platform` instead of the named one."""
     kind, colon, where = text.partition(":")
     if kind not in KINDS:
         raise InputError(f"--on {text}: unknown place '{kind}'; known: {', '.join(KINDS)}")
@@ -59,6 +64,8 @@ def named(text: str) -> Place:
             f"write {kind}:{KINDS[kind].where}" if KINDS[kind].where else f"'{kind}' takes nothing behind it"
         )
         raise InputError(f"--on {text}: {wanted}")
+    if platform is not None and kind == "simulated":
+        return _simulated(where, text, platform)
     return KINDS[kind].made(where, text)
 
 
@@ -67,13 +74,13 @@ def _local(_where: str, text: str) -> Place:
     return Place(text, (host,), lambda _host: Processes(), "mpiexec -n {ranks}", "mpicc")
 
 
-def _simulated(where: str, text: str) -> Place:
+def _simulated(where: str, text: str, kept: Path | None = None) -> Place:
     """A platform, and options of its runs behind it: `simulated:dahu --compute none`."""
-    from hopcast.core import platform_text
-
     words = shlex.split(where)
-    platform_text(words[0], (), False)  # an unknown platform is an error now
-    platform = os.path.abspath(words[0]) if os.path.exists(words[0]) else words[0]
+    if not words:
+        raise InputError(f"--on {text}: write simulated:PLATFORM, perhaps with options of runs behind it")
+    platform = str(kept or words[0])
+    platform = os.path.abspath(platform) if os.path.exists(platform) else platform
     launcher = f"{HOPCAST} run {shlex.quote(platform)} -n {{ranks}} --quiet {shlex.join(words[1:])}".rstrip()
     return Place(
         text,
@@ -82,13 +89,28 @@ def _simulated(where: str, text: str) -> Place:
         launcher,
         f"{HOPCAST} cc",
         platform,
+        tuple(_digests(platform, words[1:])),
     )
+
+
+def _digests(platform: str, options: list[str]) -> list[str]:
+    """Hashes of all that decides a simulation: hopcast's core, the platform, and files that both it and the
+    options of a run name."""
+    from hopcast import _core, provenance
+
+    # An unknown platform is an error now.
+    of_platform = provenance.files_of_platform(platform)
+    named = [Path(value) for word in options for value in (word, word.rpartition("=")[2])]
+    paths = [Path(str(_core.__file__)), Path(platform), *of_platform, *dict.fromkeys(named)]
+    return [files.digest(path) for path in paths if os.path.isfile(path)]
 
 
 def _ssh(where: str, text: str) -> Place:
     from hopcast.experiment.ssh import SshConnection
 
-    return Place(text, _hosts(where, text), SshConnection, "mpiexec -n {ranks} -hosts {hosts}", "mpicc")
+    hosts = _hosts(where, text)
+    launcher = "mpiexec -n {ranks} -hosts {hosts}"
+    return Place(text, hosts, SshConnection, launcher, "mpicc", again=f"ssh:{','.join(hosts)}")
 
 
 def _agent(where: str, text: str) -> Place:
@@ -101,7 +123,12 @@ def _agent(where: str, text: str) -> Place:
         )
     found = _hosts(hosts, text)
     return Place(
-        text, found, lambda host: Processes(words, host), "mpiexec -n {ranks} -hosts {hosts}", "mpicc"
+        text,
+        found,
+        lambda host: Processes(words, host),
+        "mpiexec -n {ranks} -hosts {hosts}",
+        "mpicc",
+        again=f"agent:{command}:{','.join(found)}",
     )
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hopcast import __version__, _core, core, options, provenance
+from hopcast import __version__, _core, options, provenance
 from hopcast.errors import InputError
 from hopcast.experiment.pieces import Piece
 from hopcast.request import RunRequest
 from hopcast.study.file import Study, fields
-from hopcast.toml import tomllib
 
 
 def pieces(study: Study) -> list[Piece]:
@@ -82,7 +82,7 @@ class InputHashes:
 
     def __init__(self) -> None:
         self._hashes: dict[tuple[str, ...], str | None] = {}
-        self._of_platforms: dict[str, list[Path]] = {}
+        self._files_of = cache(provenance.files_of_platform)
         core_file = Path(str(_core.__file__))
         self.core = self._hash("core", core_file.name, [core_file])
         """Hash of the compiled core: another build may predict otherwise."""
@@ -106,30 +106,3 @@ class InputHashes:
         if key not in self._hashes:
             self._hashes[key] = provenance.described(role, name, files, None)["sha256"]
         return self._hashes[key]
-
-    def _files_of(self, platform: str) -> list[Path]:
-        """The files that a platform names, such as its graph and its tables of kernels."""
-        if platform not in self._of_platforms:
-            beside = Path(platform).parent
-            texts = set(_texts(tomllib.loads(core.platform_text(platform, (), True))))
-            self._of_platforms[platform] = sorted(
-                {beside / text for text in texts if _is_file(beside / text)}
-            )
-        return self._of_platforms[platform]
-
-
-def _is_file(path: Path) -> bool:
-    """True for a file; `Path.is_file` fails for texts that are too long to be names."""
-    return os.path.isfile(path)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """All texts within a value of a platform file."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
