@@ -132,8 +132,10 @@ class RunRequest:
     def changed(self, **given: Any) -> RunRequest:
         """The request with other values of some options; None takes one away.
 
-        Values of `set` are laid over those that it has.
+        Values of `set` are laid over those that it has: an empty mapping changes nothing.
         """
+        if given.get("set") == {}:
+            del given["set"]
         new = options.given({name: value for name, value in given.items() if value is not None})
         kept = {name: value for name, value in self.options.items() if name not in given}
         if "set" in new:

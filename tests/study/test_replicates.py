@@ -30,6 +30,16 @@ def test_a_run_without_noise_is_the_same_in_all_replicates(tmp_path: Path) -> No
     assert "in all 3 replicates: nothing in this run is random" in done.stdout
 
 
+def test_replicates_keep_what_the_run_sets(tmp_path: Path) -> None:
+    """Seeds alone vary, and each replicate is the run with its seed: 3 GB/s instead of the platform's."""
+    words = ("fat-tree", "-n", "8", "--ppn", "1", "--set", "nic.bandwidth=3 GB/s", "--json")
+    program = ("uniform", "--bytes", "64KiB")
+    done = run(tmp_path, *words, "--replicates", "3", *program)
+    assert done.returncode == 0, done.stderr
+    alone = [run(tmp_path, *words, "--seed", str(seed), *program).stdout for seed in (1, 2, 3)]
+    assert json.loads(done.stdout)["makespans_s"] == [json.loads(text)["makespan_s"] for text in alone]
+
+
 def test_the_interval_and_the_shares_are_those_of_the_draws(tmp_path: Path) -> None:
     """A long message takes size/bandwidth: 5 % of the bandwidth are 5 % of the time, the latency nothing."""
     words = ("crossbar", "-n", "2", "--ppn", "1", "--model", "max-rate", "--json", "--replicates", "40")
