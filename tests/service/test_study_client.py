@@ -83,15 +83,15 @@ def test_what_is_no_study_for_a_server_is_refused(shared_server: Server, tmp_pat
 def test_a_response_without_a_value_gives_the_exit_code_of_a_failed_program(
     shared_server: Server, tmp_path: Path
 ) -> None:
-    bad = '[responses]\nbad = "makespan_s / (nothing - 16)"'
+    bad = '[responses]\nbad = "makespan_s / (messages - messages)"'
     text = STUDY.format("crossbar").replace("[responses]", bad)
     (tmp_path / "bad.toml").write_text(text)
     words = ("--study", str(tmp_path / "bad.toml"), "--wait")
     waited = submitted(shared_server, *words, status=3)
-    assert "cell 0 failed: " in waited.stderr and "nothing" in waited.stderr
+    assert "cell 0 failed: " in waited.stderr and "division by zero" in waited.stderr
     address = waited.stdout.strip()
     fetched = command(shared_server, "fetch", address, "--table", "--out", str(tmp_path / "out"), status=3)
-    assert "cell 0 failed: " in fetched.stderr and "nothing" in fetched.stderr
+    assert "cell 0 failed: " in fetched.stderr and "division by zero" in fetched.stderr
 
 
 @pytest.mark.parametrize("name", ["study.toml", "results.parquet", "study.html", "reports"])

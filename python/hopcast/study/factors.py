@@ -88,6 +88,9 @@ def factor(name: str, written: Any, place: str) -> Factor:
             raise InputError(f"{place}: {level!r} is no value of a factor")
         if (set(level) if isinstance(level, Mapping) else None) != names:
             raise InputError(f"{place}: {level!r}: all tables of a factor give the same names")
+    texts = list(map(repr, levels))
+    if twice := [text for text in dict.fromkeys(texts) if texts.count(text) > 1]:
+        raise InputError(f"{place}: has the value {twice[0]} twice; runs are repeated by a factor 'seed'")
     return Factor(name, tuple(levels))
 
 

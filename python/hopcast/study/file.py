@@ -14,6 +14,7 @@ from hopcast.errors import InputError
 from hopcast.study import designs
 from hopcast.study.expressions import Formula, plain_name
 from hopcast.study.factors import Factor, factor
+from hopcast.study.run_cell import RESPONSES
 from hopcast.toml import tomllib
 
 _KEYS: dict[str, type | tuple[type, ...]] = {
@@ -32,7 +33,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "ranking": dict,
 }
 _PLACES = ("platform", "workload")
-"""Keys that a factor of the same name replaces."""
+"""Keys that may be factors instead."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,13 @@ def _check_use(study: Study) -> None:
     twice = {name for name in [*names, *study.derived] if [*names, *study.derived].count(name) > 1}
     if twice:
         raise InputError(f"{study.place}: '{sorted(twice)[0]}' is named twice")
+    _check_once(study, names)
+    known = {plain_name(name) for name in [*names, *study.derived]} | RESPONSES.keys()
+    for name, formula in study.responses.items():
+        for word in sorted(formula.names() - known - study.responses.keys()):
+            raise InputError(
+                f"{study.place}: [responses] {name}: unknown name '{word}'; known: {', '.join(sorted(known))}"
+            )
     unknown = used - set(names) - set(study.derived)
     if unknown:
         raise InputError(f"{study.place}: {{{sorted(unknown)[0]}}} is no factor; known: {', '.join(names)}")
@@ -220,6 +228,18 @@ def _check_use(study: Study) -> None:
                 f"{study.place}: [factors] {one.name}: decides nothing; write {{{one.name}}} in the "
                 "workload, or call it section.key of the platform, --argument, or an option of a run"
             )
+
+
+def _check_once(study: Study, names: list[str]) -> None:
+    """Refuses factors of which the file also gives a fixed value."""
+    fixed = {"platform": study.platform, "workload": " ".join(study.workload)}
+    for section, given in (("", fixed), ("[options] ", study.options), ("[set] ", study.overrides)):
+        for name in names:
+            if name in given and f"{{{name}" not in str(given[name]):
+                raise InputError(
+                    f"{study.place}: [factors] {name}: {section}{name} = {given[name]!r} gives it a value "
+                    "already; leave one of them out"
+                )
 
 
 def goes_by_itself(name: str) -> bool:
