@@ -60,7 +60,7 @@ PROGRAMS = {
 HPL = {"hpl": ((512, 32), (1024, 64))}
 """HPL's orders of the matrix, and the sizes of their blocks."""
 WITHOUT_TYPES = ("-DHPL_NO_MPI_DATATYPE",)
-"""What HPL packs by itself: Open MPI lacks the functions of MPI-1 for types of its own."""
+"""HPL packs its messages by itself: Open MPI lacks the functions of MPI-1 for types of its own."""
 PRESET = Path(__file__).resolve().parents[1] / "data" / "platforms" / "ethernet-25.toml"
 ENVIRONMENT = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 

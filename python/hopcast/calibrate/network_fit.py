@@ -131,16 +131,7 @@ def fit_campaign(
         )
     halves = [] if campaign.runs else defects.halves(campaign.calls["round_trip"], campaign.name)
     findings += defects.repetitions(campaign.calls["round_trip"], campaign.name) + halves
-    series = {}
-    for kind in (kind for kind in KINDS if kind in campaign.calls):
-        calls = campaign.calls[kind]
-        read = defects.required if kind == "round_trip" else defects.optional
-        if (found := read(by_size(calls.sizes, calls.seconds), kind, calls.seconds, findings)) is not None:
-            series[kind] = found
-    findings += defects.odd_sizes(series["round_trip"].sizes)
-    findings += defects.few_sizes(len(series["round_trip"].sizes), LEAST_POINTS)
-    for kind in (kind for kind in KINDS if kind not in campaign.calls):
-        findings.append(f"no measurements of {kind}: its time is counted as the network's")
+    series = _series(campaign, findings)
     stated = limit = eager_limit if eager_limit is not None else campaign.settings.get("eager_limit")
     if limit is None:
         findings.append("no eager limit is known: all sizes are taken as eager; name it with --eager-limit")
@@ -180,6 +171,21 @@ def fit_campaign(
     calls = calls.where(np.isin(calls.sizes, trip.sizes))
     apart = [] if halves else defects.groups(calls, 2 * fitted.one_way_s(calls.sizes), campaign.name)
     return replace(fitted, findings=(*findings, *apart))
+
+
+def _series(campaign: Campaign, findings: list[str]) -> dict[str, Series]:
+    """Times of each kind by size; findings name what is missing or was left out."""
+    series = {}
+    for kind in (kind for kind in KINDS if kind in campaign.calls):
+        calls = campaign.calls[kind]
+        read = defects.required if kind == "round_trip" else defects.optional
+        if (found := read(by_size(calls.sizes, calls.seconds), kind, calls.seconds, findings)) is not None:
+            series[kind] = found
+    findings += defects.odd_sizes(series["round_trip"].sizes)
+    findings += defects.few_sizes(len(series["round_trip"].sizes), LEAST_POINTS)
+    for kind in (kind for kind in KINDS if kind not in campaign.calls):
+        findings.append(f"no measurements of {kind}: its time is counted as the network's")
+    return series
 
 
 def _copy(campaign: Campaign) -> Line | None:
