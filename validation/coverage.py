@@ -5,8 +5,8 @@ MPI, in six rounds. Each round begins with a calibration of two hosts of the sta
 that both see the machine at the same times. `hopcast calibrate fit --joined --noise` makes a platform of all
 rounds, and each case is simulated with 20 seeds and as many draws from the errors of the fit: the interval
 of what these print is that of `hopcast run --replicates 20`.
-With `--dahu`, the same for HPL on Dahu: eight real runs for each N from 50,000 to 250,000
-(hpl_ladder.py), and eight simulated ones, whose interval holds 78 %, with other seeds and days of the
+With `--dahu` (all N) or `--dahu=N,N`, the same for HPL on Dahu: eight real runs for each N from 50,000 to
+250,000 (hpl_ladder.py), and eight simulated ones, whose interval holds 78 %, with other seeds and days of the
 processors: a day multiplies the rate of each by a normal factor, of the deviation between days that the
 published daily calibrations have (0.77 %, generative_cluster.py). That takes some sixty hours of one
 core; runs that are made are kept.
@@ -19,6 +19,7 @@ Run it as `python validation/coverage.py [--quick]`: quick takes one network and
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import os
@@ -47,9 +48,8 @@ GOAL = Range(85.0, 95.0)
 DAY = 0.0077
 """Standard deviation of a processor's rate from day to day, over its mean."""
 DAHU_RUNS = 8
-WITH_DAHU = "--dahu"
-with_dahu = False
-"""True if the runs on Dahu are asked for."""
+dahu_orders: tuple[int, ...] | None = ()
+"""Orders whose runs on Dahu are asked for; None for all."""
 
 
 def cases(quick: bool) -> list[testbed_cases.Case]:
@@ -239,10 +239,15 @@ def compare(out: Path, quick: bool) -> list[Result]:
         raise Absent("skipped: Open MPI is not installed (Debian's package libopenmpi-dev)")
     out.mkdir(parents=True, exist_ok=True)
     rows = of_testbed(out, quick)
-    return rows + of_dahu(out, real_runs()) if with_dahu else rows
+    runs = real_runs() if dahu_orders is None else {order: real_runs()[order] for order in dahu_orders}
+    return rows + of_dahu(out, runs) if runs else rows
 
 
 if __name__ == "__main__":
-    with_dahu = WITH_DAHU in sys.argv
-    sys.argv = [word for word in sys.argv if word != WITH_DAHU]
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--dahu", nargs="?", const="all", default="")
+    wanted, sys.argv[1:] = parser.parse_known_args()
+    dahu_orders = (
+        None if wanted.dahu == "all" else tuple(int(order) for order in wanted.dahu.split(",") if order)
+    )
     main(compare, __doc__)
