@@ -249,6 +249,27 @@ def test_bad_input_is_named(tmp_path) -> None:
         hopcast("test", "--database", base)
 
 
+def test_rows_and_entries_of_logs_that_count_for_nothing_are_named(tmp_path) -> None:
+    base, changes = tmp_path / "r.sqlite", tmp_path / "changes.csv"
+    place = days(tmp_path)
+    assert "warning" not in hopcast("add", place, "--database", base)
+    said = hopcast("add", place, "--database", tmp_path / "other.sqlite", "--unit", "cluster")
+    assert "warning: days.csv: 90 values of the unit, time and job of a later row" in said
+    head = "date,cluster,node,type,description\n"
+    changes.write_text(head + "2024-03-10,ours,2/02,platform,a\n2024-03-11,our,all,platform,b\n")
+    said = hopcast("test", "--database", base, "--changes", changes)
+    assert "no series of ours is of node '02'" in said and "no series of our is of node 'all'" in said
+    assert "node '2'" not in said
+
+
+def test_changes_of_values_below_zero_and_from_zero_are_said(tmp_path) -> None:
+    rows = [f"2024-03-{day:02},1,{0 if day < 20 else 1},{-5 if day < 20 else -6}" for day in range(1, 21)]
+    (tmp_path / "a.csv").write_text("\n".join(["date,node,count,error", *rows]) + "\n")
+    hopcast("add", tmp_path / "a.csv", "--database", tmp_path / "r.sqlite")
+    said = hopcast("test", "--database", tmp_path / "r.sqlite")
+    assert "1: count away from 0 on 2024-03-20" in said and "1: error -20.0 % on 2024-03-20" in said
+
+
 def test_results_of_the_validation_are_watched(tmp_path) -> None:
     """Value and relative error of each row; ranges have no error."""
     place = tmp_path / "results.json"

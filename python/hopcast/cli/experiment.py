@@ -11,6 +11,9 @@ import click
 from hopcast.cli import exits
 from hopcast.errors import InputError
 
+LINES_MOST = 12
+"""Most pieces that failed which the screen lists."""
+
 
 @click.group(name="experiment", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
@@ -119,7 +122,12 @@ def run(experiment: str, on: str | None, pieces: Path | None, install: Path | No
             traceback.print_exc()
             click.echo(f"the experiment failed; its archive: {target}", err=True)
             return exits.PROGRAM_FAILED
-    states = [row["state"] for row in {row["piece"]: row for row in made.rows()}.values()]
+    by_piece = {row["piece"]: row for row in made.rows()}
+    states = [row["state"] for row in by_piece.values()]
+    for row in (
+        [] if made.ended else [row for row in by_piece.values() if row["state"] != "done"][:LINES_MOST]
+    ):
+        click.echo(f"piece {row['piece']} {row['state']}: {row['why']}", err=True)
     for note in made.notes:
         click.echo(f"warning: {note}", err=True)
     click.echo(

@@ -117,6 +117,12 @@ def add_command(files, database, cluster, time, unit, job, factors, at) -> None:
         for place, observations in read:
             new = store.add(connection, observations)
             click.echo(f"{place.name}: {units.things(len(observations), 'value')}, {new:,} of them new")
+            if lost := store.twice(observations):
+                click.echo(
+                    f"warning: {place.name}: {units.things(lost, 'value')} of the unit, time and job of a "
+                    "later row, which alone is kept; --unit and --job name the columns that tell rows apart",
+                    err=True,
+                )
 
 
 @command.command(name="test", context_settings=SETTINGS)
@@ -206,4 +212,9 @@ def _examined(database: Path, options: dict, since: float | None = float("-inf")
             outliers=logs.outliers(outliers) if outliers else (),
             since=since,
         )
+        known = store.nodes(connection)
+    for place, read in ((changes, logs.changes), (outliers, logs.outliers)):
+        for entry in read(place) if place else ():
+            for node in entry.unknown(known):
+                click.echo(f"warning: {place}: no series of {entry.cluster} is of node '{node}'", err=True)
     return examined, settings

@@ -36,6 +36,11 @@ def conduct(experiment: Experiment, archive: Path) -> Path:
 
     Raises what the experiment raised.
     """
+    from hopcast.experiment.base import Experiment
+
+    if type(experiment).run is Experiment.run:
+        # An earlier archive stays where nothing can be run.
+        files.check_columns([piece.parameters for piece in experiment.pieces], "pieces", experiment.piece)
     raised: BaseException | None = None
     with experiment.stop:
         try:

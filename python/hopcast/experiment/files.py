@@ -49,7 +49,26 @@ def read_install(file: Path | None, own: Mapping[str, Any]) -> dict[str, Any]:
         name: ("on" if value else "off") if name in switches and isinstance(value, bool) else value
         for name, value in written.items()
     }
+    _check_values(file, written)
     return {**own, **written}
+
+
+def _check_values(file: Path, written: Mapping[str, Any]) -> None:
+    """Refuses times that are none and launchers with other names than `ranks` and `hosts`."""
+    from hopcast import core
+    from hopcast.experiment import machine_settings
+
+    for name in ("warm_up", "monitoring"):
+        if name in written and core.seconds(f"{file}: {name}", written[name]) <= 0:
+            raise InputError(f"{file}: {name}: {written[name]!r}: a time above 0 is wanted, such as '1 s'")
+    if "frequency" in written:
+        machine_settings.hertz(written["frequency"])
+    try:
+        written.get("launcher", "").format(ranks=1, hosts="")
+    except (KeyError, IndexError, ValueError) as error:
+        raise InputError(
+            f"{file}: launcher: {written['launcher']!r}: {error}; known in braces: ranks, hosts"
+        ) from error
 
 
 def _type(value: Any) -> dict[str, Any]:
@@ -61,7 +80,7 @@ def _type(value: Any) -> dict[str, Any]:
 def read_pieces(file: Path) -> list[dict[str, Any]]:
     """Pieces of an experiment file: a column for each parameter, a line for each piece."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")  # spreadsheets begin their files with a mark
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: {getattr(error, 'strerror', None) or error}") from error
     reader = csv.DictReader(io.StringIO(text))
@@ -138,7 +157,7 @@ def digest(path: Path) -> str:
 
 def value_of(text: str) -> Any:
     """A value of a CSV file: a number if it is one."""
-    for kind in (int, float):
+    for kind in () if "_" in text else (int, float):  # Python reads 1_000 as a number; a name may be 2_1
         try:
             return kind(text)
         except ValueError:

@@ -83,7 +83,7 @@ def _frequency(node: Node, wanted: str | None, sysfs: str) -> list[Setting]:
     if wanted is None:
         why = "the install file does not name it"
         return [Setting(node.host, name, "", NOT_CONTROLLED, why=why) for name in FREQUENCIES]
-    text = str(round(_hertz(wanted) / 1000))
+    text = str(round(hertz(wanted) / 1000))
     found = [_set(node, name, wanted, [(file, text)], sysfs) for name, file in FREQUENCIES.items()]
     least, most = found
     if least.state == NOT_CONTROLLED and least.before:
@@ -129,7 +129,8 @@ def _script(file: str, text: str, sysfs: str) -> str:
     return f'for file in {shlex.quote(sysfs)}/{file}; do echo {shlex.quote(text)} > "$file" || exit 1; done'
 
 
-def _hertz(text: str) -> float:
+def hertz(text: str) -> float:
+    """Frequency [Hz] of a text such as "2.1 GHz"."""
     number, _, unit = text.partition(" ")
     factors = {"GHz": 1e9, "MHz": 1e6, "kHz": 1e3}
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -134,7 +135,8 @@ def row(finding: Finding) -> tuple[str, ...]:
         finding.name,
         logs.date_of(finding.time),
         str(one.r),
-        f"{100 * one.relative:+.1f} %",
+        # Of a mean of zero there are no percents.
+        f"{100 * one.relative:+.1f} %" if math.isfinite(one.relative) else "away from 0",
         f"{one.likelihood:.2g}",
         str(one.count),
     )

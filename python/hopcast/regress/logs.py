@@ -7,7 +7,7 @@ several nodes are separated by slashes; dates are ISO 8601, a day without a time
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -32,6 +32,11 @@ class Entry:
     def is_about(self, cluster: str, node: str) -> bool:
         """True for series of that cluster and node."""
         return self.cluster in (ALL, cluster) and (ALL in self.nodes or node in self.nodes)
+
+    def unknown(self, known: Iterable[tuple[str, str]]) -> list[str]:
+        """Its nodes that no series is of, among these clusters and nodes."""
+        there = {node for cluster, node in known if self.cluster in (ALL, cluster)}
+        return [node for node in self.nodes if node not in there and (node != ALL or not there)]
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,12 @@ def opened(place: Path, *, new: bool = False):
         connection.close()
 
 
+def twice(observations: Iterable[Observation]) -> int:
+    """Number of values that later ones replace: those of the same unit, factor, time and job."""
+    keys = [(one.cluster, one.unit, one.factor, one.time, one.job) for one in observations]
+    return len(keys) - len(set(keys))
+
+
 def add(connection: sqlite3.Connection, observations: Iterable[Observation]) -> int:
     """Adds all, and says how many are new."""
     before = connection.execute("select count(*) from observations").fetchone()[0]
@@ -77,6 +83,11 @@ def factors(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     """Clusters and their factors."""
     query = "select distinct cluster, factor from observations order by cluster, factor"
     return connection.execute(query).fetchall()
+
+
+def nodes(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Clusters and nodes."""
+    return set(connection.execute("select distinct cluster, node from observations"))
 
 
 def series(connection: sqlite3.Connection, cluster: str, names: Sequence[str]) -> list[Series]:

@@ -75,8 +75,9 @@ class Judgement:
 
     @property
     def relative(self) -> float:
-        """Relative change of the first factor."""
-        return float(self.mean[0] / self.reference[0] - 1) if self.reference[0] else float("nan")
+        """Relative change of the first factor: above 0 where it grew, also from a value below 0."""
+        before = float(self.reference[0])
+        return float(self.mean[0] - before) / abs(before) if before else float("nan")
 
 
 @dataclass(frozen=True)
