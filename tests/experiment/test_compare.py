@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import zipfile
 from pathlib import Path
 
@@ -42,6 +43,18 @@ def test_an_effect_of_the_order_is_found(tmp_path: Path) -> None:
     real = archive(tmp_path / "real.zip", [(1, turn, 1 + 0.01 * turn) for turn in range(40)])
     simulated = archive(tmp_path / "simulated.zip", [(1, 0, 1.0)])
     assert any("drift over time" in finding for finding in compare.compare(real, simulated).findings)
+
+
+def test_several_modes_are_found(tmp_path: Path) -> None:
+    """Two thirds of the measurements about 1 s, one about 2 s, in mixed order; those of size 2 about 1 s."""
+    draw = random.Random(5)
+    times = [(1, turn, (2 if turn % 3 == 0 else 1) * draw.gauss(1, 0.02)) for turn in range(60)]
+    times += [(2, turn, draw.gauss(1, 0.02)) for turn in range(60)]
+    draw.shuffle(times)
+    real = archive(tmp_path / "real.zip", times)
+    found = compare.compare(real, archive(tmp_path / "simulated.zip", [(1, 0, 1.0), (2, 0, 1.0)])).findings
+    assert len(found) == 1 and found[0].startswith("1 point has real measurements at several values")
+    assert "size=1" in found[0] and "(67 %)" in found[0] and "(33 %)" in found[0]
 
 
 def test_the_command_prints_and_draws(tmp_path: Path) -> None:

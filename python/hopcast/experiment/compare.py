@@ -87,7 +87,9 @@ def compare(real: Path, simulated: Path, response: str | None = None) -> Compari
     if not points:
         raise InputError(f"{real} and {simulated} have no point in common of {', '.join(keys)}")
     findings = _differences(sides[0][0], sides[1][0], values, len(points))
-    return Comparison(chosen, tuple(points), (*findings, *_order(rows[0], keys, chosen)))
+    return Comparison(
+        chosen, tuple(points), (*findings, *_order(rows[0], keys, chosen), *_modes(points, chosen))
+    )
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -161,6 +163,32 @@ def _order(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], response: str
         if (p := test(varied).p_value) < 0.01:
             findings.append(f"the real measurements show {name}: p = {p:.2g}")
     return findings
+
+
+MODES_FROM = 20
+"""Fewest measurements of a point whose modes are looked for."""
+
+
+def _modes(points: Sequence[Point], response: str) -> list[str]:
+    """Finding about points whose real measurements gather at several values."""
+    from hopcast.statistics import modes
+
+    several = []
+    for point in points:
+        if len(point.real) >= MODES_FROM:
+            found = modes.find(point.real, significance=0.01).modes
+            if len(found) > 1:
+                several.append((point, found))
+    if not several:
+        return []
+    point, found = several[0]
+    places = " and ".join(f"{_text(mode.at, response)} ({mode.share:.0%})" for mode in found)
+    name = ", ".join(f"{key}={value}" for key, value in point.parameters.items())
+    count = "1 point has" if len(several) == 1 else f"{len(several)} points have"
+    return [
+        f"{count} real measurements at several values, between which a median may lie: "
+        f"{name or 'the only one'}: {places.replace('%', ' %')}"
+    ]
 
 
 def lines(comparison: Comparison) -> list[str]:
