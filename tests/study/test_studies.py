@@ -100,6 +100,12 @@ def test_nothing_is_repeated_and_what_is_new_is_run(tmp_path: Path) -> None:
     study(tmp_path, HALO)
     again = study(tmp_path, HALO.replace('"64 KiB"', '"64 KiB", "2 KiB"'))
     assert "6 cells: 6 done, 4 of them from before" in again.stdout
+    other = study(tmp_path, HALO + 'double = "2 * makespan_s"\n')
+    assert "4 cells: 4 done, 4 of them from before" in other.stdout, "a response is made of results"
+    rows = parquet.read_table(tmp_path / "out" / "results.parquet").to_pylist()
+    assert all(row["double"] == 2 * row["makespan_s"] for row in rows)
+    bad = study(tmp_path, HALO + 'bad = "1 / (messages - messages)"\n')
+    assert "cell 0 failed: " in bad.stderr and "division by zero" in bad.stderr and bad.returncode == 3
 
 
 def test_reports_are_linked(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def written(fields: dict[str, Any], inputs: Path, folder: Path) -> dict[str, Any
         piece = Piece(cell["number"], cell["settings"], {"request": cell["request"]})
         pieces.append(piece)
         if cell["state"] is not None:
-            results[piece.key] = _result(study, cell)
+            results[piece.key] = _result(cell)
     rows = table.write(study, pieces, results, folder)
     links = {int(number): address for number, address in fields["links"].items()}
     page.write(study, rows, folder, links)
@@ -78,18 +78,9 @@ def _study(fields: dict[str, Any], inputs: Path) -> Study:
     return read(fields["text"], FILE, inputs, fields["name"] or "study")
 
 
-def _result(study: Study, cell: dict[str, Any]) -> Result:
-    """Result of a cell whose run is over, with the responses of the study."""
-    if cell["state"] != DONE:
-        return Result(FAILED, cell["why"])
-    values = dict(cell["values"])
-    names = {**cell["settings"], **values}
-    try:
-        for name, formula in study.responses.items():
-            names[name] = values[name] = formula(names)
-    except InputError as error:
-        return Result(FAILED, str(error).partition("\n")[0])
-    return Result(DONE, "", values)
+def _result(cell: dict[str, Any]) -> Result:
+    """Result of a cell whose run is over."""
+    return Result(DONE, "", cell["values"]) if cell["state"] == DONE else Result(FAILED, cell["why"])
 
 
 def _words(settings: dict[str, Any]) -> str:

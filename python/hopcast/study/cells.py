@@ -27,8 +27,6 @@ def pieces(study: Study) -> list[Piece]:
                 "request": {key: value for key, value in request.fields().items() if key != "directory"},
                 "hashes": hashes.of(request),
                 "files": {name: str(_filled(text, settings)) for name, text in study.files.items()},
-                "responses": {name: formula.text for name, formula in study.responses.items()},
-                "settings": settings if study.responses else {},
             }
         except InputError as error:
             raise InputError(f"{study.place}: cell {number} ({_words(settings)}): {error}") from error

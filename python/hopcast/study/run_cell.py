@@ -7,13 +7,11 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hopcast import scratch
 from hopcast.experiment.pieces import Measured
-from hopcast.study.expressions import Formula
 
 RESPONSES = {
     "makespan_s": "double",
@@ -43,12 +41,8 @@ def run(inputs: Mapping[str, Any]) -> Measured:
         request = request.changed(out=inputs["report"])
     with _beside(inputs.get("files", {})):
         report = predict(request)
-    values = values_of(report.summary)
-    names = {**inputs.get("settings", {}), **values}
-    for name, text in inputs.get("responses", {}).items():
-        names[name] = values[name] = _formula(text, name)(names)
     costs = {"wall_s": report.summary["wall_s"], "peak_rss_B": report.summary["peak_rss_B"]}
-    return Measured(values, costs=costs)
+    return Measured(values_of(report.summary), costs=costs)
 
 
 def _leave_pandas() -> None:
@@ -90,8 +84,3 @@ def values_of(summary: Mapping[str, Any]) -> dict[str, Any]:
         "limit": (summary.get("limit") or {}).get("kind"),
         "outcome_hash": summary["outcome_hash"],
     }
-
-
-@cache
-def _formula(text: str, name: str) -> Formula:
-    return Formula(text, f"[responses] {name}")

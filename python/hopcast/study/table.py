@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopcast.experiment.pieces import LOST, Piece, Result
+from hopcast.errors import InputError
+from hopcast.experiment.pieces import DONE, FAILED, LOST, Piece, Result
 from hopcast.study.file import Study
 from hopcast.study.run_cell import RESPONSES
 
@@ -32,11 +33,24 @@ def rows_of(study: Study, pieces: Sequence[Piece], results: Mapping[str, Result]
     """Rows in the order of the cells; a cell without a result says so."""
     rows = []
     for piece in pieces:
-        result = results.get(piece.key, _UNKNOWN)
+        result = _with_responses(study, piece, results.get(piece.key, _UNKNOWN))
         values = {name: result.values.get(name) for name in [*RESPONSES, *study.responses]}
         state = {"state": result.state, "why": result.why or None}
         rows.append({"cell": piece.number, **piece.parameters, **state, **values, "key": piece.key})
     return rows
+
+
+def _with_responses(study: Study, piece: Piece, result: Result) -> Result:
+    """The result with the study's responses; one of which a formula has no value has failed."""
+    if result.state != DONE:
+        return result
+    values = dict(result.values)
+    try:
+        for name, formula in study.responses.items():
+            values[name] = formula({**piece.parameters, **values})
+    except InputError as error:
+        return Result(FAILED, str(error).partition("\n")[0])
+    return Result(DONE, "", values)
 
 
 def table_of(study: Study, rows: Rows) -> pyarrow.Table:
