@@ -54,7 +54,6 @@ def test_files_of_spreadsheets_and_names_with_underscores_are_read(folder: Path)
     [
         ("warm_up: 5 parsec", "unknown unit 'parsec'"),
         ("monitoring: 0 s", "a time above 0"),
-        ('launcher: "mpiexec {rank}"', "known in braces: ranks, hosts"),
         ("frequency: fast", "write 2.1 GHz"),
     ],
 )
@@ -62,3 +61,14 @@ def test_values_of_an_install_file_are_checked_before_anything_runs(tmp_path, te
     (tmp_path / "install.yaml").write_text(text)
     with pytest.raises(InputError, match=message):
         files.read_install(tmp_path / "install.yaml", {})
+
+
+def test_names_in_a_launcher_that_are_unknown_are_said(folder: Path) -> None:
+    (folder / "halves.py").write_text(
+        SCRIPT.replace('return {"half": 10 // n}', 'self.mpi_run("a", ranks=n)')
+    )
+    (folder / "pieces.csv").write_text("n\n2\n")
+    (folder / "install.yaml").write_text('launcher: "mpiexec {rank}"')
+    done = experiment(folder, "run", "halves.py", "--pieces", "pieces.csv", "--install", "install.yaml")
+    assert done.returncode == 3
+    assert "launcher: 'mpiexec {rank}': 'rank'; known in braces: ranks, hosts" in done.stderr

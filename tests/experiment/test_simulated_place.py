@@ -83,6 +83,7 @@ def test_an_archive_holds_the_platform_that_repeats_it(folder: Path, tmp_path_fa
         ("class A(Experiment:\n", "local", "invalid syntax"),
         ("\nimport nonsense_of_no_one\n", "local", "line 2: ModuleNotFoundError"),
         (SCRIPT, "simulated:", "write simulated:PLATFORM"),
+        (SCRIPT, "ssh:hosts.txt", "no such file of hosts"),
     ],
 )
 def test_errors_of_a_script_and_of_a_place_are_no_bugs_of_hopcast(folder, script, on, message) -> None:

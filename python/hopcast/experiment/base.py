@@ -142,7 +142,10 @@ class Experiment:
     ) -> Command:
         """Runs an MPI program on all nodes, or simulates it; gives the command with its output."""
         launcher = self.install.get("launcher") or self.place.launcher
-        start = launcher.format(ranks=ranks, hosts=",".join(node.host for node in self.nodes))
+        try:
+            start = launcher.format(ranks=ranks, hosts=",".join(node.host for node in self.nodes))
+        except (KeyError, IndexError, ValueError) as error:
+            raise InputError(f"launcher: '{launcher}': {error}; known in braces: ranks, hosts") from error
         command = " ".join([start, shlex.quote(program), *(shlex.quote(str(word)) for word in words)])
         return self.node.run(command, directory, check)
 

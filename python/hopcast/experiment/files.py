@@ -54,7 +54,7 @@ def read_install(file: Path | None, own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_values(file: Path, written: Mapping[str, Any]) -> None:
-    """Refuses times that are none and launchers with other names than `ranks` and `hosts`."""
+    """Refuses times and frequencies that are none."""
     from hopcast import core
     from hopcast.experiment import machine_settings
 
@@ -63,12 +63,6 @@ def _check_values(file: Path, written: Mapping[str, Any]) -> None:
             raise InputError(f"{file}: {name}: {written[name]!r}: a time above 0 is wanted, such as '1 s'")
     if "frequency" in written:
         machine_settings.hertz(written["frequency"])
-    try:
-        written.get("launcher", "").format(ranks=1, hosts="")
-    except (KeyError, IndexError, ValueError) as error:
-        raise InputError(
-            f"{file}: launcher: {written['launcher']!r}: {error}; known in braces: ranks, hosts"
-        ) from error
 
 
 def _type(value: Any) -> dict[str, Any]:

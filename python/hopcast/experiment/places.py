@@ -162,6 +162,8 @@ def _hosts(where: str, text: str) -> tuple[str, ...]:
         hosts = [words[0] for words in lines if words]
     else:
         hosts = [host for host in where.split(",") if host]
+        if any("/" in host or host.endswith((".txt", ".hosts")) for host in hosts):
+            raise InputError(f"--on {text}: {where}: there is no such file of hosts")
     if not hosts or len(set(hosts)) < len(hosts):
         raise InputError(f"--on {text}: a file of hosts, or hosts with commas between, each once")
     return tuple(hosts)
