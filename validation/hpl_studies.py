@@ -53,6 +53,9 @@ REPAIRED = ("dahu-13", "dahu-14", "dahu-15", "dahu-16")
 LEAST = Range(-1.0, None)
 """Costs are not negative, but for chance [%]."""
 
+TABLE = "compute.kernels.0.table"
+"""Value of the platform that names the processors."""
+
 Rows = list[dict[str, Any]]
 Node = dict[str, float]
 
@@ -93,6 +96,7 @@ def ran(out: Path, name: str, change: Callable[[Any, Path], None]) -> Rows:
     shutil.copy(STUDIES / "hpl.dat.in", folder / "hpl.dat.in")
     study = tomlkit.parse((STUDIES / f"{name}.toml").read_text())
     study["files"] = {"hpccinf.txt": "hpl.dat.in"}  # as HPCC's driver of HPL calls its input
+    study.pop("clusters", None)  # the published ones stand in the place of drawn ones
     change(study, folder)
     file = folder / f"{name}.toml"
     file.write_text(tomlkit.dumps(study))
@@ -111,6 +115,7 @@ def temporal(out: Path) -> list[Result]:
             nodes = cluster(number)
             for gamma in GAMMAS:
                 write_nodes(folder / f"nodes-{number}-{gamma}.csv", nodes, gamma)
+        study["set"][TABLE] = "nodes-{cluster}-{gamma}.csv"
         study["factors"] |= {"n": list(TEMPORAL_N), "cluster": list(CLUSTERS), "gamma": list(GAMMAS)}
 
     times = by(ran(out, "temporal", smaller), "n", "gamma", "cluster")
@@ -130,6 +135,7 @@ def top_switches(out: Path) -> list[Result]:
     def smaller(study: Any, folder: Path) -> None:
         for number in CLUSTERS:
             write_nodes(folder / f"nodes-{number}.csv", cluster(number))
+        study["set"][TABLE] = "nodes-{cluster}.csv"
         study["factors"] |= {"n": list(TOPS_N), "cluster": list(CLUSTERS)}
 
     times = by(ran(out, "top_switches", smaller), "n", "tops", "cluster")
@@ -151,6 +157,7 @@ def eviction(out: Path) -> list[Result]:
             for evicted in range(EVICTED + 1):
                 kept = sorted(fastest[: EVICTION_NODES - evicted])
                 write_nodes(folder / f"nodes-{number}-{evicted}.csv", [nodes[at] for at in kept])
+        study["set"][TABLE] = "nodes-{cluster}-{r}.csv"
         study["derived"]["left"] = f"{EVICTION_NODES} - r"
         study["exclude"] = [f"({EVICTION_NODES} - r) % p != 0"]
         study["factors"] |= {

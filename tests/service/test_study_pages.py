@@ -105,6 +105,7 @@ def test_a_study_has_the_table_of_the_command_line(alice: User, bob: User, tmp_p
         (STUDY.format("fat-tree").replace("halo3d", "/etc/passwd"), "cell 0"),
         (STUDY.format("fat-tree").replace("halo3d", "program.py"), "cell 0"),
         (STUDY.format("fat-tree") + '\n[files]\n"a" = "/etc/passwd"\n', "/etc/passwd"),
+        (STUDY.format("fat-tree") + '\n[clusters.a]\nmodel = "/etc/passwd"\nnodes = 1\n', "/etc/passwd"),
         (STUDY.format("fat-tree").replace("ranks = 8", 'ranks = 8\nplacement = "/etc/passwd"'), "placement"),
         (STUDY.format("fat-tree") + '\n[derived]\nx = "9**9**9**9"\n', "study.toml"),
         (STUDY.format("fat-tree") + '\n[derived]\nx = "().__class__.__bases__"\n', "study.toml"),

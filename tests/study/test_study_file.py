@@ -9,9 +9,9 @@ import numpy
 import pytest
 
 from hopcast import core
+from hopcast.cluster import generic, model
 from hopcast.errors import InputError
-from hopcast.study import cells, file as files
-from hopcast.toml import tomllib
+from hopcast.study import cells, clusters, file as files
 
 HEAD = 'platform = "fat-tree"\nworkload = "halo3d --bytes {size}"\n'
 
@@ -191,6 +191,7 @@ def test_samples_do_not_depend_on_the_global_generator() -> None:
     assert settings(text) == first
 
 
+RATES = {"flop_rate": 3e10, "start_up_s": 2e-6, "heterogeneity": 0.03, "variability": 0.02, "sockets": 1}
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "studies"
 CELLS = {
     "temporal": 5 * 10 * 6,
@@ -208,7 +209,9 @@ def test_the_studies_of_the_examples_are_short_and_say_what_they_run(
 ) -> None:
     shutil.copy("/bin/true", tmp_path / "xhpl")  # stands where the user compiles it
     monkeypatch.chdir(tmp_path)
-    file = EXAMPLES / f"{name}.toml"
+    (tmp_path / "cluster.toml").write_text(model.text(generic.of_rates(**RATES)))
+    shutil.copy(EXAMPLES / "hpl.dat.in", tmp_path)
+    file = Path(shutil.copy(EXAMPLES / f"{name}.toml", tmp_path))
     assert len(file.read_text().splitlines()) <= 30
     study = files.load(file)
     found = list(study.settings())
@@ -222,14 +225,19 @@ def test_the_studies_of_the_examples_are_short_and_say_what_they_run(
     assert request.options["ranks"] == ranks and request.options["kernels"] == "skip"
     assert f"{found[0]['n']} " in study.files["HPL.dat"].format_map(found[0])
     for cell in (found[0], found[-1]):
-        check_platform(file, cell)
+        check_platform(study, cell)
 
 
-def check_platform(file: Path, cell: dict) -> None:
+def check_platform(study: files.Study, cell: dict) -> None:
     """The platform of a cell can be built, with a table of one processor in the place of the user's."""
-    wanted = tomllib.loads(file.read_text()).get("set", {})
-    values = {key: str(value).format_map(cell) for key, value in wanted.items()}
-    if table := values.get("compute.kernels.0.table"):
+    values = {key: str(value).format_map(cell) for key, value in study.overrides.items()}
+    for name, drawing in study.clusters.items():
+        text = clusters.Tables(cells._filled).text(drawing, cell)
+        assert (
+            len({row.split(",")[0] for row in text.splitlines() if row[0].isdigit()}) == cell["p"] * cell["q"]
+        )
+        Path(name).write_text(text)
+    if (table := values.get("compute.kernels.0.table")) and table not in study.clusters:
         Path(table).write_text("host,socket,1,M*N*K,deviation 1,deviation M*N*K\n,,1e-6,1e-11,0,0\n")
     survey = core.topology_survey("dahu", tuple(f"{key}={value}" for key, value in values.items()), 1)
     assert survey["hosts"] >= cell["p"] * cell["q"] / 32

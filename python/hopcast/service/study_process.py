@@ -33,8 +33,9 @@ _NOT_SENT = ("directory", "made_by", "out", "version")
 def planned(fields: dict[str, Any], inputs: Path) -> dict[str, Any]:
     """Settings and requests of all cells of the study in `fields`."""
     study = _study(fields, inputs)
-    if study.files:
-        raise InputError(f"{FILE}: [files] fills files for programs, which are not run here")
+    if study.files or study.clusters:
+        section = "[files] fills" if study.files else "[clusters] draws"
+        raise InputError(f"{FILE}: {section} files for programs, which are not run here")
     found = []
     for number, settings in enumerate(study.settings()):
         if number == fields["most_cells"]:

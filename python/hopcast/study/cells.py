@@ -12,12 +12,13 @@ from hopcast import __version__, _core, options, provenance
 from hopcast.errors import InputError
 from hopcast.experiment.pieces import Piece
 from hopcast.request import RunRequest
+from hopcast.study.clusters import Tables
 from hopcast.study.file import Study, fields
 
 
 def pieces(study: Study) -> list[Piece]:
     """All cells. Raises `InputError` for the first that cannot be run."""
-    hashes = InputHashes()
+    hashes, tables = InputHashes(), Tables(_filled)
     cells = []
     for number, settings in enumerate(study.settings()):
         try:
@@ -26,7 +27,10 @@ def pieces(study: Study) -> list[Piece]:
                 "hopcast": [__version__, hashes.core],
                 "request": {key: value for key, value in request.fields().items() if key != "directory"},
                 "hashes": hashes.of(request),
-                "files": {name: str(_filled(text, settings)) for name, text in study.files.items()},
+                "files": {
+                    **{name: str(_filled(text, settings)) for name, text in study.files.items()},
+                    **{name: tables.text(drawing, settings) for name, drawing in study.clusters.items()},
+                },
             }
         except InputError as error:
             raise InputError(f"{study.place}: cell {number} ({_words(settings)}): {error}") from error

@@ -11,7 +11,8 @@ from typing import Any
 
 from hopcast import options
 from hopcast.errors import InputError
-from hopcast.study import designs
+from hopcast.study import clusters, designs
+from hopcast.study.clusters import Drawing
 from hopcast.study.expressions import Formula, plain_name
 from hopcast.study.factors import Factor, factor
 from hopcast.study.run_cell import RESPONSES
@@ -28,6 +29,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "exclude": list,
     "design": dict,
     "files": dict,
+    "clusters": dict,
     "responses": dict,
     "repetitions": list,
     "ranking": dict,
@@ -66,6 +68,8 @@ class Study:
     design: dict[str, Any]
     responses: dict[str, Formula]
     """Values made of a cell's names and results."""
+    clusters: dict[str, Drawing] = field(default_factory=dict)
+    """Tables of processors by file, drawn for each cell."""
     repetitions: list[str] = field(default_factory=list)
     """Factors whose levels repeat the cells of the others, beside `seed`."""
     ranking: Ranking = field(default_factory=lambda: Ranking())
@@ -133,11 +137,16 @@ def read(text: str, place: str, directory: Path, name: str) -> Study:
         exclude=[Formula(text, f"{place}: exclude") for text in written.get("exclude", [])],
         design=written.get("design", {}),
         responses=_formulas(written, "responses", place),
+        clusters={
+            name: clusters.read(one, directory, f"{place}: [clusters] {name}")
+            for name, one in written.get("clusters", {}).items()
+        },
         repetitions=_repetitions(written, factors, place),
         ranking=_ranking(written, place),
         place=place,
     )
     _check_use(study)
+    _check_clusters(study)
     return study
 
 
@@ -204,6 +213,7 @@ def _check_use(study: Study) -> None:
             raise InputError(f"{study.place}: [options]: unknown option '{name}'")
     templates = [study.platform, *study.workload, *map(str, study.options.values())]
     templates += [*map(str, study.overrides.values()), *study.files.values()]
+    templates += [template for drawing in study.clusters.values() for template in drawing.templates()]
     used = {name for template in templates for name in fields(template, study.place)}
     formulas = [*study.derived.values(), *study.exclude, *study.responses.values()]
     words = {word for formula in formulas for word in formula.names()}
@@ -227,6 +237,18 @@ def _check_use(study: Study) -> None:
             raise InputError(
                 f"{study.place}: [factors] {one.name}: decides nothing; write {{{one.name}}} in the "
                 "workload, or call it section.key of the platform, --argument, or an option of a run"
+            )
+
+
+def _check_clusters(study: Study) -> None:
+    """Refuses drawn tables that nothing names, or that another file stands for."""
+    for name in study.clusters:
+        if Path(name).name != name or name in study.files:
+            raise InputError(f"{study.place}: [clusters] {name}: the name of a file of its own is wanted")
+        if name not in study.overrides.values():
+            raise InputError(
+                f"{study.place}: [clusters] {name}: nothing names it; write in [set] "
+                f'"compute.kernels.0.table" = "{name}"'
             )
 
 
