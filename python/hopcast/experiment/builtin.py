@@ -20,18 +20,22 @@ class Measure(Experiment):
     """One of the measuring programs of `hopcast calibrate measure`, whose files the archive holds."""
 
     program: ClassVar[str]
+    within_a_host: ClassVar[bool] = False
+    """True where the other rank of a message is on the same host."""
     parameters: ClassVar[Mapping[str, Any]] = {"ranks": 2, "design": "", "arguments": "", "blas": "-lblas"}
 
     def piece(self, repetition: int = 1, background: str = "none", **unknown: Any) -> Rows:
         """Runs the program once; gives the number of the rows that it wrote."""
         if unknown:
             raise InputError(f"{type(self).__name__} has no parameter '{next(iter(unknown))}'")
-        folder = f"{self.program}-{background}-{repetition}"
+        folder = f"{'memory' if self.within_a_host else self.program}-{background}-{repetition}"
         launcher = self.install.get("launcher") or self.place.launcher
         hosts = ",".join(node.host for node in self.nodes)
         words = [f"--program {self.program} -o {folder}"]
         if self.program == "network":
             words.append(f"--background {background}")
+        if self.within_a_host:
+            words.append("--partner same-host")
         if self.install["design"]:
             words.append(f"--design {shlex.quote(self.install['design'])}")
         if self.install["arguments"]:
@@ -50,6 +54,13 @@ class Network(Measure):
     """Times of MPI calls between two ranks, by size."""
 
     program = "network"
+
+
+class Memory(Measure):
+    """Times of memcpy, memset and of MPI calls between two ranks of one host, by size."""
+
+    program = "network"
+    within_a_host = True
 
 
 class Nodecomm(Measure):
@@ -130,6 +141,7 @@ class Application(Experiment):
 
 EXPERIMENTS: Mapping[str, type[Experiment]] = {
     "network": Network,
+    "memory": Memory,
     "nodecomm": Nodecomm,
     "ring": Ring,
     "saturation": Saturation,
