@@ -48,6 +48,7 @@ EVICTION_N, EVICTION_NODES, EVICTED = 25_000, 64, 4
 GEOMETRY_N, GEOMETRY_RANKS, GEOMETRY_PPN = 12_500, 240, 30
 FACTORIAL_N, FACTORIAL_SIDE = 12_800, 8
 CHANGE_N = (12_500, 25_000)
+CELL_N, CELL_GRID, CELL_CPU_S = 100_000, (8, 32), 20.0
 REPAIRED = ("dahu-13", "dahu-14", "dahu-15", "dahu-16")
 """Hosts whose cooling was repaired on 2019-11-27."""
 LEAST = Range(-1.0, None)
@@ -250,6 +251,15 @@ def platform_change(out: Path) -> list[Result]:
     ]
 
 
+def cell(out: Path) -> list[Result]:
+    """Processor time of one cell of the studies in full."""
+    flags = ("--ppn", "1", "--set", f"topology.hosts={CELL_GRID[0] * CELL_GRID[1]}", *hpl.MODELLED)
+    found = hpl.run(CELL_N, *CELL_GRID, out / "hpl_studies" / "cell", *flags)
+    what = f"a cell of {CELL_GRID[0] * CELL_GRID[1]} ranks, N = {CELL_N:,}: CPU time, one core"
+    why = f"{found.gflops:,.0f} Gflop/s predicted, {found.memory_B / 2**20:.0f} MiB"
+    return [Result(what, Range(high=CELL_CPU_S), found.cpu_s, "s", 0.0, why)]
+
+
 def by(cells: Rows, *factors: str) -> dict[tuple, float]:
     """Makespans by the values of factors [s]."""
     failed = [cell for cell in cells if cell["makespan_s"] is None]
@@ -278,6 +288,7 @@ def compare(out: Path, quick: bool) -> list[Result]:
         *geometry(out),
         *eviction(out),
         *platform_change(out),
+        *cell(out),
     ]
 
 
