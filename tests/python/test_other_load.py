@@ -53,7 +53,7 @@ SOURCE = r"""
 #include <mpi.h>
 int main(int count, char **words) {
     MPI_Init(&count, &words);
-    for (int turn = 0; turn < 200; turn++) {
+    for (int turn = 0; turn < 3000; turn++) {
         for (volatile long step = 0; step < 2000000; step++)
             ;
         MPI_Barrier(MPI_COMM_WORLD);

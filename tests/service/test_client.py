@@ -325,7 +325,7 @@ def test_a_run_of_the_command_line_has_a_live_page(tmp_path: Path) -> None:
         "64",
         "halo3d",
         "--iterations",
-        "400",
+        "2000",
         "--ppn",
         "1",
         "--live",
@@ -336,7 +336,7 @@ def test_a_run_of_the_command_line_has_a_live_page(tmp_path: Path) -> None:
     assert run.stderr is not None
     address = run.stderr.readline().split()[-1]
     page = urllib.request.urlopen(address).read().decode()
-    assert "halo3d --iterations 400" in page and 'sse-connect="events"' in page
+    assert "halo3d --iterations 2000" in page and 'sse-connect="events"' in page
     for other in (address.rpartition("/")[0][:-3] + "/", address.rpartition("/")[0].rpartition("/")[0] + "/"):
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(other)

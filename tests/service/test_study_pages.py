@@ -169,7 +169,7 @@ def test_an_estimate_begins_some_cells(idle: User) -> None:
     assert 0 < found["seconds"] < 60 and found["memory_B"] > 10**6
     assert idle.ask("GET", "/studies")["count"] == 0, "nothing is queued"
     long = text.replace('["1 KiB", "64 KiB"]', '{ from = 1, to = 20, unit = "B" }')
-    long = long.replace("--iterations 1", "--iterations 1000000")
+    long = long.replace("--iterations 1", "--iterations 10000000")
     found = idle.ask("POST", "/studies/estimates", json={"study": long})
     assert found["cells"] == 40 and 0 < len(found["tried"]) <= 6 and not found["is_whole"]
     assert found["seconds"] > 40 * 30
