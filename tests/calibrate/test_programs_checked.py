@@ -136,3 +136,36 @@ def test_a_switch_that_saturates_shows_in_its_curve(tmp_path: Path) -> None:
     all_to_all = "".join(f"{rank},MPI_Alltoall,4000000,0.0,1.0\n" for rank in (0, 1))
     (tmp_path / "load_alltoall.csv").write_text(all_to_all)
     assert "SimGrid's program, which sends all bytes to each rank" in check("omni-path", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("0,MPI_Send,4000000,1,nan\n1,MPI_Send,4000000,1,2\n", "a duration is no time above zero"),
+        ("0,MPI_Send,4000000,1,-1\n1,MPI_Send,4000000,1,2\n", "a duration is no time above zero"),
+        (
+            "0,MPI_Send,4000000,1,3\n1000000000,MPI_Send,4000000,1,2\n",
+            "lines of 2 ranks from 0 to 1000000000",
+        ),
+        ("-5,MPI_Send,4000000,1,3\n", "lines of 1 ranks from -5 to -5"),
+        ("0,MPI_Send,0,1,3\n1,MPI_Send,0,1,3\n", "messages of 0 B"),
+        ("0,MPI_Send,99999999999,1,3\n1,MPI_Send,99999999999,1,3\n", "messages of 99999999999 B"),
+        ("0,MPI_Send,8,1,3\n1,MPI_Send,9,1,3\n", "messages of 2 sizes"),
+    ],
+)
+def test_lines_that_no_saturation_has_are_refused(lines: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "load_send.csv").write_text(lines)
+    with pytest.raises(InputError, match=message):
+        saturation_check.read(tmp_path)
+
+
+@pytest.mark.parametrize("change", [("8", "99999999999"), ("8", "-1"), ("0.5", "nan"), ("0.5", "-1")])
+def test_lines_that_no_ring_has_are_refused(change: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "machine.json").write_text('{"ranks": [{"host_number": 0}]}')
+    rows = [f"{name},0,8,0,0,0.5\n" for name in ("MPI_Send", "MPI_Recv", "MPI_Recv", "MPI_Send")]
+    head = ",".join(ring_check.HEAD) + "\n"
+    (tmp_path / "ring.csv").write_text(head + "".join(rows))
+    assert ring_check.read(tmp_path).sizes.tolist() == [8]
+    (tmp_path / "ring.csv").write_text(head + "".join(rows).replace(*change, 1))
+    with pytest.raises(InputError, match="a duration is no time, or a size is not from 0 to"):
+        ring_check.read(tmp_path)

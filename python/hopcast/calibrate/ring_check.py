@@ -91,6 +91,13 @@ def read(place: Path) -> Ring:
         sizes = np.array([int(row["size"]) for row in rows])
     except (TypeError, ValueError):
         raise InputError(f"{file}: a line is not '{','.join(HEAD)}'") from None
+    if (
+        not (np.isfinite(times) & (times >= 0)).all()
+        or not ((sizes >= 0) & (sizes <= simulated_programs.BYTES_MOST)).all()
+    ):
+        raise InputError(
+            f"{file}: a duration is no time, or a size is not from 0 to {simulated_programs.BYTES_MOST:,} B"
+        )
     ranks, whole = len(hosts), len(rows) // (4 * len(hosts))
     expected = [(name, rank) for rank in range(ranks) for _ in range(whole) for name in _ROWS]
     if not rows or [(row["function"], int(row["rank"])) for row in rows] != expected:

@@ -100,6 +100,17 @@ def _load(file: Path) -> Load:
         raise InputError(f"{file}: a line is not 'rank,function,bytes,start,duration': {error}") from None
     if len(sizes) != 1:
         raise InputError(f"{file}: messages of {len(sizes)} sizes, and a test has one")
+    if not 0 < min(sizes) <= simulated_programs.BYTES_MOST:
+        raise InputError(
+            f"{file}: messages of {min(sizes)} B: 1 to {simulated_programs.BYTES_MOST:,} are simulated"
+        )
+    if not (np.isfinite(milliseconds) & (milliseconds > 0)).all():
+        raise InputError(f"{file}: a duration is no time above zero")
+    there = np.unique(ranks)
+    if there[0] != 0 or there[-1] != len(there) - 1:
+        raise InputError(
+            f"{file}: lines of {len(there)} ranks from {there[0]} to {there[-1]}: some are missing"
+        )
     is_all = file.stem == ALL_TO_ALL
     count = int(ranks.max()) + 1
     count += (

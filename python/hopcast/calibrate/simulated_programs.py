@@ -9,6 +9,9 @@ from pathlib import Path
 from hopcast.calibrate import launch
 from hopcast.errors import InputError
 
+BYTES_MOST = 2**31 - 1
+"""Longest message of the programs, whose lengths are C ints."""
+
 
 def run(platform: str, name: str, words: Sequence[str], hosts: Sequence[int], folder: Path) -> None:
     """Compiles a program of `programs/` and runs it on the platform; results are where its words say.
