@@ -76,6 +76,8 @@ def test_what_is_not_of_one_kind_is_refused(tmp_path: Path) -> None:
     for option, value in (("--campaign", "network"), ("--memory", "network")):
         done = fit(tmp_path / "x.toml", *places, "--joined", option, value)
         assert isinstance(done.exception, InputError) and f"leave out {option}" in str(done.exception)
+    done = fit(tmp_path / "x.toml", places[0], places[0] / "network_PingPong.csv", "--joined")
+    assert isinstance(done.exception, InputError) and "are there twice" in str(done.exception)
     (places[1] / "network_Isend.csv").unlink()
     done = fit(tmp_path / "x.toml", *places, "--joined")
     assert isinstance(done.exception, InputError) and "only one has isend" in str(done.exception)

@@ -23,7 +23,9 @@ def join(campaigns: Sequence[Campaign]) -> Campaign:
     first = campaigns[0]
     if len(campaigns) == 1:
         return first
-    for other in campaigns[1:]:
+    for number, other in enumerate(campaigns[1:], 1):
+        if any(_is_same(other, before) for before in campaigns[:number]):
+            raise InputError(f"--joined: the measurements of '{other.name}' are there twice")
         if set(other.calls) != set(first.calls):
             apart = ", ".join(sorted(set(other.calls) ^ set(first.calls)))
             raise InputError(
@@ -51,6 +53,16 @@ def factors(calls: Calls, runs: Sequence[int], predicted: np.ndarray) -> tuple[f
     """
     parts = np.split(calls.seconds / predicted, np.cumsum(runs)[:-1])
     return tuple(float(np.median(part)) for part in parts)
+
+
+def _is_same(one: Campaign, other: Campaign) -> bool:
+    """True for two readings of the same measurements."""
+    alike = one.calls.keys() == other.calls.keys() and one.conditions == other.conditions
+    return alike and all(
+        np.array_equal(calls.sizes, other.calls[kind].sizes)
+        and np.array_equal(calls.seconds, other.calls[kind].seconds)
+        for kind, calls in one.calls.items()
+    )
 
 
 def _trips(campaign: Campaign) -> bool:
