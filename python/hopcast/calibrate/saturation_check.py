@@ -113,9 +113,8 @@ def _load(file: Path) -> Load:
         )
     is_all = file.stem == ALL_TO_ALL
     count = int(ranks.max()) + 1
-    count += (
-        0 if is_all else count % 2
-    )  # with an odd number of pairs, the last of those with two partners waits
+    if not is_all:
+        count += count % 2  # with an odd number of pairs, the last of those with two partners waits
     step = 2 if is_all or file.stem == "load_sendrecv_diff" else 1
     half = count // 2
     loads = range(step, (count if is_all else half) + 1, step)
