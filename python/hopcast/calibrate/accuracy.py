@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+SPREAD_MOST = 0.5
+"""Relative standard error above which a value is not identified."""
+
 
 @dataclass(frozen=True)
 class Accuracy:

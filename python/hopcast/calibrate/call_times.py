@@ -16,13 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopcast.calibrate import defects
-from hopcast.calibrate.accuracy import percent
+from hopcast.calibrate.accuracy import SPREAD_MOST, percent
 from hopcast.calibrate.campaigns import WTIME_CALLS, Campaign
 from hopcast.calibrate.series import by_size
 
-SPREAD_MOST = 0.5
-"""Relative standard error above which a time is not identified."""
-_FUNCTIONS = {"iprobe": "MPI_Iprobe", "test": "MPI_Test"}
+FUNCTIONS = {"iprobe": "MPI_Iprobe", "test": "MPI_Test"}
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ def of_polls(measured: Campaign, kind: str) -> CallTime:
 
     measured: the campaign as it was measured, with the time of the clock in all calls.
     """
-    function = _FUNCTIONS[kind]
+    function = FUNCTIONS[kind]
     if kind not in measured.calls:
         return CallTime(None, f"not identified: {function} was not measured")
     found, polls = measured.without_clock().calls[kind], measured.calls[kind]

@@ -108,6 +108,18 @@ def repetitions(platform: str) -> int:
     return REPEATS if "_modes = " in core.platform_text(platform, (), False) else 1
 
 
+def check_room(platform: str, most: int, what: str) -> None:
+    """Refuses a platform whose hosts have fewer than `most` processes; `what` needs them."""
+    from hopcast import core
+
+    processes = tomllib.loads(core.platform_text(platform, (), True))["host"]["processes"]
+    if processes < most:
+        raise InputError(
+            f"{what}, and a host of {platform} has {processes} processes: a platform with "
+            f"host.processes = {most} is wanted"
+        )
+
+
 def calls_s(
     platform: str, kind: str, sizes: Sequence[float] | np.ndarray, *, partner: int | None = None
 ) -> np.ndarray:

@@ -33,13 +33,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hopcast.calibrate import mixtures, piecewise
-from hopcast.calibrate.accuracy import Accuracy, accuracy
+from hopcast.calibrate.accuracy import SPREAD_MOST, Accuracy, accuracy
 from hopcast.errors import InputError
 
 POLYNOMIAL = ("mnk", "mn", "mk", "nk")
 START_UP = "start-up"
-SPREAD_MOST = 0.5
-"""Relative standard error above which a coefficient is not identified."""
 SMALL = 100
 """Sizes up to so many times the smallest product give the start-up."""
 

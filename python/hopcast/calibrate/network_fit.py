@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hopcast.calibrate import call_times, defects, detached, joining, regime_ends
-from hopcast.calibrate.accuracy import Accuracy, accuracy
+from hopcast.calibrate.accuracy import SPREAD_MOST, Accuracy, accuracy
 from hopcast.calibrate.call_times import CallTime
 from hopcast.calibrate.campaigns import Campaign
 from hopcast.calibrate.detached import Detached
@@ -39,8 +39,6 @@ _MESSAGES = ("round_trip", "one_way")
 """Kinds that are whole messages, and no calls of one process."""
 RATE_MOST_BPS = 1e12
 """No link or copy of one process is faster: a rate above it is noise."""
-SPREAD_MOST = 0.5
-"""Relative standard error above which a parameter is not identified."""
 
 
 @dataclass(frozen=True)

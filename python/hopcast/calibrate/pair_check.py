@@ -17,8 +17,6 @@ from hopcast.calibrate import check
 from hopcast.calibrate.check import Row
 from hopcast.calibrate.pair_times import PairTimes
 from hopcast.calibrate.series import Series
-from hopcast.errors import InputError
-from hopcast.toml import tomllib
 
 REPETITIONS = 10
 """Messages of a pair each way that are simulated for one time."""
@@ -37,7 +35,7 @@ def pairs_s(platform: str, data: PairTimes, *, stream: bool = False) -> np.ndarr
     import hopcast
 
     most = int(data.pairs.max())
-    _check_room(platform, most, data.name)
+    check.check_room(platform, most, f"{data.name}: {most} pairs at once")
     lines = list(zip(data.pairs.astype(int).tolist(), data.sizes.astype(int).tolist(), strict=True))
 
     def program(comm):
@@ -95,15 +93,3 @@ def check_all(
             none = np.full(len(part.sizes), np.nan)
             measured = Series(part.sizes, part.seconds, none, np.ones_like(part.sizes))
             yield Checked(name, check.by_regime(predicted[mask], measured, breakpoints))
-
-
-def _check_room(platform: str, most: int, name: str) -> None:
-    """Refuses a platform whose hosts have too few processes, or that has one host."""
-    from hopcast import core
-
-    processes = tomllib.loads(core.platform_text(platform, (), True))["host"]["processes"]
-    if processes < most:
-        raise InputError(
-            f"{name}: {most} pairs at once, and a host of {platform} has {processes} processes: a platform "
-            f"with host.processes = {most} is wanted"
-        )

@@ -9,13 +9,13 @@ import numpy as np
 
 from hopcast.calibrate import check
 from hopcast.calibrate.accuracy import accuracy
+from hopcast.calibrate.call_times import FUNCTIONS
 from hopcast.calibrate.campaigns import POLLS, Campaign
 from hopcast.calibrate.check import Row
 from hopcast.calibrate.series import by_size
 
 CALLS = 100
 """Calls of MPI_Wtime that are simulated in a row."""
-NAMES = {"iprobe": "MPI_Iprobe", "test": "MPI_Test"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def check_all(
             continue
         predicted = np.full(len(series.sizes), poll_s(platform, kind, partner=partner))
         about = f"{len(calls.seconds)} polls that wait for messages of {len(series.sizes)} sizes"
-        yield Checked(NAMES[kind], about, check.by_regime(predicted, series, breakpoints))
+        yield Checked(FUNCTIONS[kind], about, check.by_regime(predicted, series, breakpoints))
     if measured.wtime_s:
         totals = np.array(measured.wtime_each)
         errors = accuracy(np.full(len(totals), clock_s(platform)), totals)

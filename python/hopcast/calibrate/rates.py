@@ -21,15 +21,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hopcast.calibrate.accuracy import Accuracy, accuracy
+from hopcast.calibrate.accuracy import SPREAD_MOST, Accuracy, accuracy
 from hopcast.calibrate.pair_sums import NOTICED, ROUNDING, Sums
 from hopcast.calibrate.pair_times import PairTimes
 from hopcast.errors import InputError
 
 STARTS = 20
 RATIOS = 60
-SPREAD_MOST = 0.5
-"""Relative standard error above which a parameter is not identified."""
 
 
 @dataclass(frozen=True)

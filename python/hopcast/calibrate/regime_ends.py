@@ -19,12 +19,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hopcast.calibrate.accuracy import SPREAD_MOST
 from hopcast.calibrate.lines import log_lines
 from hopcast.calibrate.piecewise import LEAST_POINTS, scatter_of
 from hopcast.calibrate.series import Series
 
-SPREAD_MOST = 0.5
-"""Relative standard error above which the place of an end is not identified."""
 RANGE = 0.95
 """Probability of the range that is given."""
 

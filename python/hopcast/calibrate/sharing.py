@@ -17,10 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopcast.calibrate.accuracy import Accuracy, accuracy
+from hopcast.calibrate.accuracy import SPREAD_MOST, Accuracy, accuracy
 from hopcast.calibrate.pair_sums import NOTICED, ROUNDING
 from hopcast.calibrate.pair_times import PairTimes
-from hopcast.calibrate.rates import SPREAD_MOST
 from hopcast.errors import InputError
 
 

@@ -226,7 +226,7 @@ _OF_MESSAGES = {
     "unit_bytes": 1,
     "one_way": False,
 }
-"""Options that mean nothing for calls of kernels, with their defaults."""
+"""Options of messages between two processes, with their defaults."""
 
 
 def _refuse(options: dict, defaults: dict, what: str) -> None:
