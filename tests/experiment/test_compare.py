@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 import random
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -11,13 +15,20 @@ from test_experiments import experiment
 
 from hopcast.errors import InputError
 from hopcast.experiment import compare
+from hopcast.toml import tomllib
+
+HOPCAST = [sys.executable, "-m", "hopcast"]
 
 
-def archive(file: Path, rows: list[tuple[int, int, float]], pieces_hash: str = "p") -> Path:
+def archive(
+    file: Path, rows: list[tuple[int, int, float]], pieces_hash: str = "p", built_in: str = ""
+) -> Path:
     """An archive with times by size and repetition."""
     lines = [f"{number},{size},{turn},done,,{time}" for number, (size, turn, time) in enumerate(rows)]
     with zipfile.ZipFile(file, "w") as opened:
-        opened.writestr("info.yaml", f"experiment_sha256: e\npieces_sha256: {pieces_hash}\n")
+        opened.writestr(
+            "info.yaml", f"experiment_sha256: e\npieces_sha256: {pieces_hash}\nbuilt_in: '{built_in}'\n"
+        )
         opened.writestr("results.csv", "\n".join(["piece,size,repetition,state,why,time_s", *lines, ""]))
         opened.writestr("pieces.csv", "size,repetition\n")
     return file
@@ -66,6 +77,41 @@ def test_the_command_prints_and_draws(tmp_path: Path) -> None:
         "size=2" in done.stdout and "+10.0 %" in done.stdout and "time_s: median error 5.0 %" in done.stdout
     )
     assert "<svg" in (tmp_path / "page.html").read_text()
+
+
+def test_errors_of_programs_widen_the_interval(tmp_path: Path) -> None:
+    """Errors of +10 and -10 % of two sizes: a root mean square of 0.1, known from two numbers."""
+    archive(tmp_path / "real.zip", [(1, 0, 1.0), (2, 0, 2.0)])
+    archive(tmp_path / "simulated.zip", [(1, 0, 1.1), (2, 0, 1.8)])
+    shown = subprocess.run([*HOPCAST, "platform", "show", "crossbar"], capture_output=True, check=True)
+    platform = tmp_path / "own.toml"
+    platform.write_bytes(shown.stdout)
+    for _ in range(2):  # the second replaces the first
+        done = experiment(tmp_path, "compare", "real.zip", "simulated.zip", "--record", "own.toml")
+        assert done.returncode == 0 and "Recorded  own.toml" in done.stdout, done.stderr
+    (check,) = tomllib.loads(platform.read_text())["calibration"]["checks"]
+    assert check["what"] == "real" and (check["rms"], check["count"]) == (0.1, 2)
+    words = ("run", "own.toml", "-n", "2", "--ppn", "1", "pingpong", "--replicates", "40", "--json")
+    done = subprocess.run([*HOPCAST, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    found = json.loads(done.stdout)
+    parts = {part["name"]: part for part in found["sources"]}
+    assert parts["model"]["share"] == pytest.approx(1) and parts["model"]["words"].startswith("± 10 %, by 2")
+    (plain,) = set(parts["seeds"]["makespans_s"])
+    # 90 % of Student's t of two degrees of freedom lie within 2.92; of 40 draws, the ends are known roughly.
+    assert 0.15 < math.log(found["high_s"] / plain) < 0.7 and 0.15 < math.log(plain / found["low_s"]) < 0.7
+    done = subprocess.run(
+        [*HOPCAST, *words, "--vary", "seeds"], cwd=tmp_path, capture_output=True, check=True
+    )
+    assert set(json.loads(done.stdout)["makespans_s"]) == {plain}
+
+
+def test_errors_of_measuring_programs_are_no_errors_of_programs(tmp_path: Path) -> None:
+    archive(tmp_path / "ring.zip", [(1, 0, 1.0)], built_in="ring")
+    (tmp_path / "own.toml").write_text("")
+    done = experiment(tmp_path, "compare", "ring.zip", "ring.zip", "--record", "own.toml")
+    assert done.returncode == 2 and "hopcast calibrate check" in done.stderr
+    done = experiment(tmp_path, "compare", "ring.zip", "ring.zip", "--record", "dahu")
+    assert done.returncode == 2 and "is no file" in done.stderr
 
 
 def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:

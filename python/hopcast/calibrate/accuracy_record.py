@@ -12,6 +12,7 @@ from tomlkit.items import AoT, Table
 from hopcast.calibrate import whole_file
 from hopcast.calibrate.accuracy import Accuracy
 from hopcast.errors import InputError
+from hopcast.study.model_error import ModelError
 
 UNKNOWN_DAY = "on an unknown day"
 """Date of measurements that do not tell theirs."""
@@ -29,15 +30,24 @@ def section(date: str | None, load: str | None, errors: Mapping[str, Accuracy], 
     return tomlkit.dumps(document)
 
 
-def record(file: Path, errors: Mapping[str, Accuracy], note: str, date: str | None) -> None:
-    """Puts the errors into a platform file, in place of earlier ones of the same measurements."""
+def record(
+    file: Path,
+    errors: Mapping[str, Accuracy],
+    note: str,
+    date: str | None,
+    programs: ModelError | None = None,
+) -> None:
+    """Puts the errors into a platform file, in place of earlier ones of the same measurements.
+
+    programs: the same errors if they are those of whole programs, which prediction intervals draw from.
+    """
     try:
         document = tomlkit.parse(file.read_text())
     except (OSError, TOMLKitError) as error:
         raise InputError(f"{file}: cannot be read: {error}") from None
     if "calibration" not in document:
         document["calibration"] = _head(date, None)
-    _put(document, errors, note)
+    _put(document, errors, note, programs)
     whole_file.write(file, tomlkit.dumps(document))
 
 
@@ -67,7 +77,12 @@ def _head(date: str | None, load: str | None) -> Table:
     return head
 
 
-def _put(document: tomlkit.TOMLDocument, errors: Mapping[str, Accuracy], note: str) -> None:
+def _put(
+    document: tomlkit.TOMLDocument,
+    errors: Mapping[str, Accuracy],
+    note: str,
+    programs: ModelError | None = None,
+) -> None:
     calibration = document["calibration"]
     assert isinstance(calibration, Table), "it was made as one, or the file is a checked platform"
     earlier = calibration.pop("checks", [])
@@ -77,14 +92,17 @@ def _put(document: tomlkit.TOMLDocument, errors: Mapping[str, Accuracy], note: s
             checks.append(check)
     for what, found in errors.items():
         if found.count:
-            checks.append(_check(what, found, note))
+            checks.append(_check(what, found, note, programs))
     calibration["checks"] = checks
 
 
-def _check(what: str, found: Accuracy, note: str) -> Table:
+def _check(what: str, found: Accuracy, note: str, programs: ModelError | None) -> Table:
     check = tomlkit.table()
     check["what"] = what
     for key, value in (("median", found.median), ("p90", found.most_of), ("worst", found.worst)):
         check[key] = float(f"{value:.{_DIGITS}g}")
     check["note"] = note
+    if programs is not None:
+        check["rms"] = float(f"{programs.rms:.{_DIGITS}g}")
+        check["count"] = programs.count
     return check

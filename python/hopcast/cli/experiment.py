@@ -31,6 +31,7 @@ def list_() -> int:
     click.echo("Places (--on):")
     for name, place in places.KINDS.items():
         where = f"{name}:{place.where}" if place.where else name
+        where = f"{name}[:{place.where}]" if place.can_stand_alone else where
         click.echo(f"  {where:20} {place.summary}")
     return exits.DONE
 
@@ -146,11 +147,20 @@ def run(experiment: str, on: str | None, pieces: Path | None, install: Path | No
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Page with a picture, HTML."
 )
-def compare(real: Path, simulated: Path, response: str | None, out: Path | None) -> int:
+@click.option(
+    "--record",
+    metavar="PLATFORM",
+    help="Put the errors into this platform file, in place of those of the same experiment: its runs say "
+    "them, and `--replicates` draws the error of the model from them.",
+)
+def compare(real: Path, simulated: Path, response: str | None, out: Path | None, record: str | None) -> int:
     """Set the archives REAL and SIMULATED of one experiment side by side, point by point."""
+    from hopcast.calibrate import accuracy_record
     from hopcast.experiment import compare as comparing
     from hopcast.report import html, store
 
+    if record is not None:
+        accuracy_record.check_is_file(record)
     found = comparing.compare(real, simulated, response)
     lines = comparing.lines(found)
     for line in lines:
@@ -162,4 +172,9 @@ def compare(real: Path, simulated: Path, response: str | None, out: Path | None)
         page = html.experiment_page(title, lines, list(found.findings), comparing.picture(found))
         store.write_text(out, page, "-o", '<meta name="generator" content="hopcast">')
         click.echo(f"Page   {out}")
+    if record is not None:
+        from hopcast.experiment import model_errors
+
+        model_errors.record(Path(record), found, real, simulated)
+        click.echo(f"Recorded  {record}")
     return exits.DONE

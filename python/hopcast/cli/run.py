@@ -66,8 +66,8 @@ if TYPE_CHECKING:
 @click.option(
     "--vary",
     metavar="SOURCE,…",
-    help="With --replicates: vary these alone: seeds, fit (errors of a calibration), cluster, day, keys of "
-    "--uncertain. [default: all there are]",
+    help="With --replicates: vary these alone: seeds, fit (errors of a calibration), model (errors of "
+    "programs), cluster, day, keys of --uncertain. [default: all there are]",
 )
 def command(
     platform: str | None,

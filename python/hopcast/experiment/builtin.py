@@ -151,3 +151,5 @@ EXPERIMENTS: Mapping[str, type[Experiment]] = {
     "application": Application,
 }
 """Experiments by name."""
+MEASURING = ("network", "memory", "nodecomm", "ring", "saturation", "kernels")
+"""Those that measure a machine for `hopcast calibrate`, rather than run programs that it predicts."""

@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import threading
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -152,7 +153,7 @@ class Processes:
                 break
             except subprocess.TimeoutExpired:
                 if stop:
-                    _end(process)
+                    end(process)
                     raise Aborted from None
         if self._agent and process.returncode == _DEAD:
             raise NodeDied(self._host, (error.strip().splitlines() or ["its agent says nothing"])[-1])
@@ -192,6 +193,29 @@ def in_directory(command: str, directory: str) -> str:
     return f"mkdir -p {place} && cd {place} && {{ {command}\n}}"
 
 
+def started_there(connection: Connection, command: str, directory: str, output: Path) -> Background:
+    """Starts a shell command on another host; its output waits there until it is stopped."""
+    kept = shlex.quote(f"/tmp/hopcast-{uuid.uuid4().hex}")
+    begin = f"setsid sh -c {shlex.quote(command)} > {kept} 2>/dev/null < /dev/null & echo $!"
+    _, number, _ = connection.run(begin, directory, Stop())
+    return _StartedThere(connection, number.strip(), kept, output)
+
+
+class _StartedThere:
+    """Command in the background of another host, the leader of a session of its own."""
+
+    def __init__(self, connection: Connection, number: str, kept: str, output: Path) -> None:
+        self._connection, self._number = connection, number
+        self._kept, self._output = kept, output
+
+    def stop(self) -> None:
+        """Ends it with all that it has started, and fetches its output."""
+        end = f"kill -s TERM -- -{self._number}; cat {self._kept}; rm -f {self._kept}"
+        with contextlib.suppress(NodeDied):
+            _, out, _ = self._connection.run(end, "/tmp", Stop())
+            self._output.write_text(out, encoding="utf-8")
+
+
 class _Started:
     """Process in the background."""
 
@@ -200,10 +224,11 @@ class _Started:
 
     def stop(self) -> None:
         """Ends it with all that it has started."""
-        _end(self._process)
+        end(self._process)
 
 
-def _end(process: subprocess.Popen) -> None:
+def end(process: subprocess.Popen) -> None:
+    """Ends the leader of a session with all that it has started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)

@@ -52,6 +52,8 @@ class Kind:
     where: str | None
     """Word for what follows the colon; None if nothing does."""
     made: Callable[[str, str], Place]
+    can_stand_alone: bool = False
+    """True if nothing need follow, either."""
 
 
 def named(text: str, platform: Path | None = None) -> Place:
@@ -59,7 +61,8 @@ def named(text: str, platform: Path | None = None) -> Place:
     kind, colon, where = text.partition(":")
     if kind not in KINDS:
         raise InputError(f"--on {text}: unknown place '{kind}'; known: {', '.join(KINDS)}")
-    if (KINDS[kind].where is None) == bool(colon):
+    is_alone_allowed = KINDS[kind].where is None or KINDS[kind].can_stand_alone
+    if (KINDS[kind].where is None and colon) or not (colon or is_alone_allowed) or (colon and not where):
         wanted = (
             f"write {kind}:{KINDS[kind].where}" if KINDS[kind].where else f"'{kind}' takes nothing behind it"
         )
@@ -132,6 +135,13 @@ def _agent(where: str, text: str) -> Place:
     )
 
 
+def _dask(where: str, text: str) -> Place:
+    from hopcast.experiment.dask_nodes import Workers
+
+    workers = Workers(where or None)
+    return Place(text, workers.names, workers.connect, "mpiexec -n {ranks}", "mpicc")
+
+
 def _allocation(_where: str, text: str) -> Place:
     """Nodes of the job of a batch system in which this process runs."""
     if "SLURM_JOB_ID" in os.environ:
@@ -173,6 +183,12 @@ KINDS: Mapping[str, Kind] = {
     "local": Kind("This machine.", None, _local),
     "ssh": Kind("Hosts of a file, or listed with commas, by SSH.", "HOSTS", _ssh),
     "agent": Kind("Hosts that a command reaches, such as those of a testbed.", "COMMAND:HOSTS", _agent),
+    "dask": Kind(
+        "Workers of a Dask cluster: of this machine, or of the scheduler at ADDRESS.",
+        "ADDRESS",
+        _dask,
+        can_stand_alone=True,
+    ),
     "allocation": Kind("The nodes of the job of Slurm or OAR in which this runs.", None, _allocation),
     "simulated": Kind("A platform: MPI programs run under 'hopcast run'.", "PLATFORM", _simulated),
 }

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import contextlib
-import shlex
 import threading
-import uuid
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 from hopcast.errors import InputError
-from hopcast.experiment.nodes import Aborted, Background, NodeDied, in_directory
+from hopcast.experiment.nodes import Aborted, Background, NodeDied, in_directory, started_there
 from hopcast.experiment.stopping import Stop
 
 _LOOK_S = 0.2
@@ -92,26 +89,8 @@ class SshConnection:
 
     def start(self, command: str, directory: str, output: Path) -> Background:
         """See `Connection.start`. The output waits on the host until the command is stopped."""
-        kept = shlex.quote(f"/tmp/hopcast-{uuid.uuid4().hex}")
-        begin = f"setsid sh -c {shlex.quote(command)} > {kept} 2>/dev/null < /dev/null & echo $!"
-        _, number, _ = self.run(begin, directory, Stop())
-        return _Started(self, number.strip(), kept, output)
+        return started_there(self, command, directory, output)
 
     async def _run(self, text: str) -> Any:
         # As bytes: text that is no UTF-8 would end the connection.
         return await self._connection.run(text, encoding=None)
-
-
-class _Started:
-    """Command in the background of another host, the leader of a session of its own."""
-
-    def __init__(self, connection: SshConnection, number: str, kept: str, output: Path) -> None:
-        self._connection, self._number = connection, number
-        self._kept, self._output = kept, output
-
-    def stop(self) -> None:
-        """Ends it with all that it has started, and fetches its output."""
-        end = f"kill -s TERM -- -{self._number}; cat {self._kept}; rm -f {self._kept}"
-        with contextlib.suppress(NodeDied):
-            _, out, _ = self._connection.run(end, "/tmp", Stop())
-            self._output.write_text(out, encoding="utf-8")

@@ -129,18 +129,25 @@ def predict(
         clusters = None if cluster is None else Clusters(cluster, request, folder)
         found = sources(request, spreads, clusters, vary)
         groups = [found, *([source] for source in found if len(found) > 1)]
-        pieces = [_piece(request, clusters, group, number) for group in groups for number in range(count)]
-        makespans = _makespans(pieces, request, runner, folder, quiet)
+        settings = [_setting(request, group, number) for group in groups for number in range(count)]
+        pieces = [_piece(request, clusters, setting, number) for number, setting in enumerate(settings)]
+        runs = _makespans(pieces, request, runner, folder, quiet)
+        makespans = [setting.factor * run for setting, run in zip(settings, runs, strict=True)]
     rows = [tuple(makespans[first : first + count]) for first in range(0, len(makespans), count)]
     return _split(found, rows)
 
 
-def _piece(request: RunRequest, clusters: Clusters | None, group: Sequence[Source], number: int) -> Piece:
-    """The run of a replicate in which some sources vary."""
+def _setting(request: RunRequest, group: Sequence[Source], number: int) -> Setting:
+    """Setting of a replicate in which some sources vary."""
     seed = request.option("seed")
     setting = Setting(seed, cluster=seed)
     for source in group:
         setting = source.varied(setting, number)
+    return setting
+
+
+def _piece(request: RunRequest, clusters: Clusters | None, setting: Setting, number: int) -> Piece:
+    """The run of a setting."""
     overrides = dict(setting.overrides)
     if clusters is not None:
         overrides |= clusters.overrides(setting)

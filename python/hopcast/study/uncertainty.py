@@ -1,4 +1,4 @@
-"""Sources of uncertainty of a run: seeds, values of the platform, errors of its fit, clusters and days.
+"""Sources of uncertainty of a run: seeds, values, errors of the fit and of the model, clusters and days.
 
 A source changes the setting of a replicate by the replicate's number alone, so that the same replicate can be
 run with one source varied, or with all.
@@ -15,10 +15,10 @@ from typing import Any
 from hopcast import core
 from hopcast.errors import InputError
 from hopcast.request import RunRequest
-from hopcast.study import fit_errors
+from hopcast.study import fit_errors, model_error
 from hopcast.toml import tomllib
 
-SEEDS, FIT, CLUSTER, DAY = "seeds", "fit", "cluster", "day"
+SEEDS, FIT, MODEL, CLUSTER, DAY = "seeds", "fit", "model", "cluster", "day"
 _QUANTITY = re.compile(r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(.*)", re.S)
 
 
@@ -32,6 +32,8 @@ class Setting:
     cluster: int = 0
     """Seed of the drawn cluster."""
     day: int = 0
+    factor: float = 1.0
+    """What the predicted time is multiplied by."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ def sources(
     found = [_of_value(request, key, spread) for key, spread in spreads.items()]
     if (fit := _of_fit(request, spreads)) is not None:
         found.append(fit)
+    if (model := _of_model(request)) is not None:
+        found.append(model)
     if clusters is not None:
         found.append(Source(CLUSTER, "other processors of the model", _other_cluster))
         found.append(Source(DAY, "other days of the same processors", _other_day))
@@ -137,6 +141,20 @@ def _of_fit(request: RunRequest, spreads: Mapping[str, float]) -> Source | None:
         return replace(setting, overrides={**own, **setting.overrides})
 
     return Source(FIT, errors.words(), varied)
+
+
+def _of_model(request: RunRequest) -> Source | None:
+    """Errors of programs that were predicted on the platform and measured."""
+    if not isinstance(request.platform, str):
+        return None
+    errors = model_error.read(tomllib.loads(core.platform_text(request.platform, (), False)))
+    if errors is None:
+        return None
+
+    def varied(setting: Setting, replicate: int) -> Setting:
+        return replace(setting, factor=errors.factor(_stream(request, MODEL, replicate, 0)))
+
+    return Source(MODEL, errors.words(), varied)
 
 
 def _stream(request: RunRequest, name: str, replicate: int, attempt: int) -> Any:

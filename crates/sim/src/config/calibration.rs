@@ -23,6 +23,13 @@ pub(super) const CHECKS: &[Parameter] = &[
     required("p90", Kind::Number(0.0, 1e9), "Relative error that 90 of 100 measurements do not exceed"),
     required("worst", Kind::Number(0.0, 1e9), "Largest relative error"),
     optional("note", Kind::Text, "", "What was compared, such as \"sizes that the fit did not see\""),
+    optional(
+        "rms",
+        Kind::Number(0.0, 1e9),
+        "",
+        "Root of the mean square of the relative errors, of whole programs: prediction intervals draw the error of the model from it",
+    ),
+    optional("count", Kind::Integer(1, 1 << 32), "", "Programs and sizes that `rms` was taken of"),
 ];
 
 /// Sections whose values a calibration gives: a run that changes one is not of the calibrated machine.
@@ -54,6 +61,18 @@ pub struct Check {
     pub worst: f64,
     /// Basis of the comparison.
     pub note: Option<String>,
+    /// Root of the mean square, and the number of whole programs that were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub programs: Option<Programs>,
+}
+
+/// Errors of whole programs, which tell what the model itself misses.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Programs {
+    /// Root of the mean square of the relative errors.
+    pub rms: f64,
+    /// Programs and sizes.
+    pub count: u64,
 }
 
 /// Calibration that the sections describe; `None` without a date.
@@ -68,21 +87,30 @@ pub(super) fn calibration(sections: &[Checked]) -> Result<Option<Calibration>, I
     Ok(Some(Calibration {
         date,
         load: own.arguments.text("load"),
-        checks: named("calibration.checks").map(check).collect(),
+        checks: named("calibration.checks").map(check).collect::<Result<_, _>>()?,
         changed: sections.iter().filter(|section| is_calibrated(section)).flat_map(changed).collect(),
     }))
 }
 
-fn check(section: &Checked) -> Check {
+fn check(section: &Checked) -> Result<Check, InputError> {
     let text = |key| section.arguments.text(key);
     let number = |key| section.arguments.number(key).expect("required");
-    Check {
+    let programs = match (section.arguments.number("rms"), section.arguments.integer("count")) {
+        (Some(rms), Some(count)) => Some(Programs { rms, count: count.unsigned_abs() }),
+        (None, None) => None,
+        (rms, _) => {
+            let given = if rms.is_some() { "rms" } else { "count" };
+            return Err(section.error(given, "rms and count belong together; set both, or none"));
+        }
+    };
+    Ok(Check {
         what: text("what").expect("required"),
         median: number("median"),
         p90: number("p90"),
         worst: number("worst"),
         note: text("note"),
-    }
+        programs,
+    })
 }
 
 fn is_calibrated(section: &Checked) -> bool {

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import queue
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hopcast.errors import InputError
 from hopcast.experiment import dask_address
+from hopcast.experiment.dask_client import connected
 from hopcast.experiment.pieces import LOST, Result, Work, perform
 from hopcast.experiment.runners.local import LOOK_S, cores
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Future
 
     from hopcast.experiment.runners import Settings
     from hopcast.experiment.stopping import Stop
@@ -27,8 +26,6 @@ WHERE = "ADDRESS"
 
 _WAITING = 20
 """Pieces that wait for each worker, so that it never does."""
-_CONNECT_S = 30
-"""Time that a scheduler has to answer [s]."""
 
 
 def made(where: str | None, settings: Settings) -> Dask:
@@ -53,7 +50,7 @@ class Dask:
         """See `Runner.run`."""
         if not tasks:
             return
-        with self._client() as client:
+        with connected(self.address, self.workers) as client:
             waiting = iter(tasks.items())
             running: set[Future] = set()
             done: queue.SimpleQueue[Future] = queue.SimpleQueue()
@@ -72,37 +69,6 @@ class Dask:
                 running.discard(future)
                 yield str(future.key), _result(future)
             client.cancel(list(running))
-
-    @contextmanager
-    def _client(self) -> Iterator[Client]:
-        """A connection to the cluster, which is made if there is none."""
-        try:
-            from distributed import Client, LocalCluster
-        except ImportError as error:
-            raise InputError("--on dask needs Dask: pip install 'hopcast[dask]'") from error
-        if self.address is None:
-            # Deaths of workers are told in the table.
-            with (
-                LocalCluster(
-                    n_workers=self.workers,
-                    threads_per_worker=1,
-                    dashboard_address=None,
-                    scheduler_kwargs={
-                        "dashboard_address": "127.0.0.1:0"
-                    },  # of its HTTP server, which it has anyhow
-                    silence_logs=logging.CRITICAL,
-                ) as cluster,
-                Client(cluster) as client,
-            ):
-                yield client
-            return
-        dask_address.check_reachable(self.address)
-        try:
-            client = Client(self.address, timeout=_CONNECT_S)
-        except (OSError, ValueError) as error:
-            raise InputError(f"--on dask:{self.address}: no scheduler answers: {error}") from error
-        with client:
-            yield client
 
 
 def _result(future: Future) -> Result:
