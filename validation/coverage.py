@@ -10,9 +10,10 @@ other programs on all networks, never of the same program. Without it an interva
 the fit alone; its share is printed, too.
 With `--dahu` (all N) or `--dahu=N,N`, the same for HPL on Dahu: eight real runs for each N from 50,000 to
 250,000 (hpl_ladder.py), and eight simulated ones, whose interval holds 78 %, with other seeds and days of the
-processors. The error of the model is that of the other N, of these runs or of those of hpl_ladder.py. A day multiplies the rate of each by a normal factor, of the deviation between days that the
-published daily calibrations have (0.77 %, generative_cluster.py). That takes some sixty hours of one
-core; runs that are made are kept.
+processors. The error of the model is that of the other N, of these runs or of those of hpl_ladder.py. A day
+multiplies the rate of each processor by a normal factor, of the deviation between days that the published
+daily calibrations have (0.77 %, generative_cluster.py). That takes some sixty hours of one core; runs that
+are made are kept.
 
 Goal: 85 to 95 % of all repeats of the testbed. A busy machine makes the repeats vary more than the
 calibration saw; the load is printed.
