@@ -4,7 +4,7 @@
   what its admission rules say. The job has OAR_NODEFILE and OAR_JOB_ID, and its output goes to -O and -E.
 - `oarstat -s -j NUMBER` prints `NUMBER: STATE`.
 - `oardel NUMBER` kills all processes of a job; `oardel -s SIGNAL NUMBER` sends a signal to its script alone.
-- `oarsh HOST COMMAND` runs a command on a node of the job.
+- `oarsh HOST COMMAND` runs a command on another node of the job: `other`, of jobs with `nodes=2`.
 
 Source: oar.imag.fr, documentation of OAR 2.5, "User commands".
 """
@@ -51,7 +51,8 @@ def oarsub(words: list[str]) -> int:
         return 5
     number = 1000 + len(list(jobs().iterdir()))
     nodes = jobs() / f"{number}.nodes"
-    nodes.write_text(f"{os.uname().nodename}\n" * 2)
+    other = "other\n" if "nodes=2" in options.get("-l", "") else ""
+    nodes.write_text(f"{os.uname().nodename}\n" * 2 + other)
     environment = {**os.environ, "OAR_JOB_ID": str(number), "OAR_NODEFILE": str(nodes)}
     with open(options["-O"], "a") as out:
         process = subprocess.Popen(
@@ -94,7 +95,8 @@ def oardel(words: list[str]) -> int:
 
 
 def oarsh(words: list[str]) -> int:
-    if words[0] != os.uname().nodename:
+    if words[0] != "other":
+        print(f"oarsh: Cannot connect to {words[0]}", file=sys.stderr)
         return 255
     os.execvp("sh", ["sh", "-c", " ".join(words[1:])])
 

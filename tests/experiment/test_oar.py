@@ -12,7 +12,7 @@ from pathlib import Path
 import fake_oar
 import pytest
 import yaml
-from test_experiments import HOPCAST, contents, experiment, results, shell
+from test_experiments import HOPCAST, RUN, contents, experiment, results, shell
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks at /proc")
 
@@ -103,6 +103,16 @@ def test_a_job_that_is_refused_says_why(tmp_path: Path, oar: dict[str, str]) -> 
     bare = {**os.environ, "PATH": "/usr/bin:/bin"}
     done = experiment(tmp_path, *words, "--on", "oar", env=bare)
     assert done.returncode == 2 and "oarsub: there is no such command here" in done.stderr
+
+
+def test_oarsh_reaches_other_nodes_alone(tmp_path: Path, oar: dict[str, str]) -> None:
+    """The script's own node needs none: sites without cpusets have no `oarsh`."""
+    shell(tmp_path)
+    done = experiment(tmp_path, *RUN, "--on", "oar:-l nodes=2", "-o", "out.zip", env=oar)
+    assert done.returncode == 0, done.stderr
+    history = json.loads(contents(tmp_path / "out.zip")["history.json"])
+    marks = [one["node"] for one in history if one["command"] == "cat mark"]
+    assert sorted(marks) == sorted([os.uname().nodename, "other"])
 
 
 def test_a_stopped_study_deletes_its_jobs(tmp_path: Path, oar: dict[str, str]) -> None:

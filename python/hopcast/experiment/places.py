@@ -154,10 +154,14 @@ def _allocation(_where: str, text: str) -> Place:
     file = os.environ.get("OAR_NODEFILE") or os.environ.get("OAR_NODE_FILE")
     if file:
         hosts = tuple(dict.fromkeys(Path(file).read_text().split()))
-        return Place(
-            text, hosts, lambda host: Processes(["oarsh"], host), "mpiexec -n {ranks} -hosts {hosts}", "mpicc"
-        )
+        return Place(text, hosts, _by_oarsh, "mpiexec -n {ranks} -hosts {hosts}", "mpicc")
     raise InputError(f"--on {text}: this process runs in no job of Slurm or OAR")
+
+
+def _by_oarsh(host: str) -> Processes:
+    """Way to a host of a job of OAR: this one needs no `oarsh`, which sites without cpusets do not have."""
+    is_here = host.partition(".")[0] == os.uname().nodename.partition(".")[0]
+    return Processes() if is_here else Processes(["oarsh"], host)
 
 
 _STEP = ("sh", "-c", 'exec srun --overlap --nodes=1 --ntasks=1 --nodelist="$0" sh -c "$1"')
