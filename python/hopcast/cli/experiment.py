@@ -156,16 +156,18 @@ def run(experiment: str, on: str | None, pieces: Path | None, install: Path | No
 def compare(real: Path, simulated: Path, response: str | None, out: Path | None, record: str | None) -> int:
     """Set the archives REAL and SIMULATED of one experiment side by side, point by point."""
     from hopcast.calibrate import accuracy_record
-    from hopcast.experiment import compare as comparing
+    from hopcast.experiment import compare as comparing, model_errors
     from hopcast.report import html, store
 
+    of_record = []
     if record is not None:
         accuracy_record.check_is_file(record)
+        of_record = model_errors.check(Path(record), real, simulated)
     found = comparing.compare(real, simulated, response)
     lines = comparing.lines(found)
     for line in lines:
         click.echo(line)
-    for finding in found.findings:
+    for finding in [*found.findings, *of_record]:
         click.echo(f"warning: {finding}", err=True)
     if out is not None:
         title = f"{real.stem} and {simulated.stem}"
@@ -173,8 +175,6 @@ def compare(real: Path, simulated: Path, response: str | None, out: Path | None,
         store.write_text(out, page, "-o", '<meta name="generator" content="hopcast">')
         click.echo(f"Page   {out}")
     if record is not None:
-        from hopcast.experiment import model_errors
-
         model_errors.record(Path(record), found, real, simulated)
         click.echo(f"Recorded  {record}")
     return exits.DONE

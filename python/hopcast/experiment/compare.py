@@ -119,7 +119,7 @@ def _by_point(
 ) -> dict[tuple[Any, ...], list[float]]:
     found: dict[tuple[Any, ...], list[float]] = {}
     for row in rows:
-        if not isinstance(row[response], (int, float)) or row[response] <= 0:
+        if not isinstance(row[response], (int, float)) or not 0 < row[response] < math.inf:
             raise InputError(f"piece {row['piece']}: {response} = {row[response]!r} is no number above 0")
         found.setdefault(tuple(row[key] for key in keys), []).append(float(row[response]))
     return found

@@ -33,7 +33,7 @@ class Setting:
     """Seed of the drawn cluster."""
     day: int = 0
     factor: float = 1.0
-    """What the predicted time is multiplied by."""
+    """Factor of the predicted time."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,10 @@ def _of_fit(request: RunRequest, spreads: Mapping[str, float]) -> Source | None:
 
 
 def _of_model(request: RunRequest) -> Source | None:
-    """Errors of programs that were predicted on the platform and measured."""
+    """Errors of programs that were predicted on the platform and measured.
+
+    They stay where the run changes the platform, and say that they were measured without it.
+    """
     if not isinstance(request.platform, str):
         return None
     errors = model_error.read(tomllib.loads(core.platform_text(request.platform, (), False)))
@@ -154,7 +157,7 @@ def _of_model(request: RunRequest) -> Source | None:
     def varied(setting: Setting, replicate: int) -> Setting:
         return replace(setting, factor=errors.factor(_stream(request, MODEL, replicate, 0)))
 
-    return Source(MODEL, errors.words(), varied)
+    return Source(MODEL, errors.words([*request.options.get("set", {})]), varied)
 
 
 def _stream(request: RunRequest, name: str, replicate: int, attempt: int) -> Any:

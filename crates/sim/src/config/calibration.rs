@@ -27,7 +27,7 @@ pub(super) const CHECKS: &[Parameter] = &[
         "rms",
         Kind::Number(0.0, 1e9),
         "",
-        "Root of the mean square of the relative errors, of whole programs: prediction intervals draw the error of the model from it",
+        "Root of the mean square of ln(predicted / measured), of whole programs: prediction intervals draw the error of the model from it",
     ),
     optional("count", Kind::Integer(1, 1 << 32), "", "Programs and sizes that `rms` was taken of"),
 ];
@@ -61,7 +61,7 @@ pub struct Check {
     pub worst: f64,
     /// Basis of the comparison.
     pub note: Option<String>,
-    /// Root of the mean square, and the number of whole programs that were compared.
+    /// Errors of whole programs; `None` for a check of single measurements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub programs: Option<Programs>,
 }
@@ -69,7 +69,7 @@ pub struct Check {
 /// Errors of whole programs, which tell what the model itself misses.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Programs {
-    /// Root of the mean square of the relative errors.
+    /// Root of the mean square of ln(predicted / measured).
     pub rms: f64,
     /// Programs and sizes.
     pub count: u64,
