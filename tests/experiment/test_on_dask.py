@@ -103,6 +103,39 @@ def test_a_command_ends_with_ctrl_c_and_with_its_worker(tmp_path: Path, cluster:
     process.communicate()
 
 
+def test_nothing_runs_on_where_hopcast_was_killed(tmp_path: Path, cluster: Cluster) -> None:
+    shell(tmp_path, "n\n1\n", "monitoring: 100 ms\nsleep: 97.6543\n")
+    process = started(tmp_path, *RUN, "--on", f"dask:{cluster.address}", "-o", "out.zip")
+    wait_for(lambda: processes_with("sleep 97.6543"))
+    assert processes_with(f"mkdir -p {tmp_path}")
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not processes_with("sleep 97.6543") and not processes_with(f"mkdir -p {tmp_path}"))
+    # The workers are free: the same command goes on.
+    (tmp_path / "install.yaml").write_text("sleep: 0.1\n")
+    done = experiment(tmp_path, *RUN, "--on", f"dask:{cluster.address}", "-o", "out.zip")
+    assert done.returncode == 0 and results(tmp_path / "out.zip")[0]["state"] == "done", done.stderr
+
+
+def test_a_scheduler_that_dies_ends_the_experiment(tmp_path: Path, cluster: Cluster) -> None:
+    shell(tmp_path, "n\n1\n2\n", "sleep: 96.5432\n", each_node=True)
+    process = started(tmp_path, *RUN, "--on", f"dask:{cluster.address}", "-o", "out.zip")
+    wait_for(lambda: processes_with("sleep 96.5432"))
+    cluster.processes[0].kill()
+    _, error = process.communicate(timeout=100)
+    assert process.returncode == 3, error
+    assert "died: its scheduler is gone" in error and "Traceback" not in error
+    assert [row["state"] for row in results(tmp_path / "out.zip")] == ["lost"] * 2
+
+
+def test_a_scheduler_without_workers_is_an_error(tmp_path: Path, cluster: Cluster) -> None:
+    for worker in cluster.processes[1:]:
+        worker.kill()
+    shell(tmp_path)
+    command = (*RUN, "--on", f"dask:{cluster.address}", "-o", "out.zip")
+    wait_for(lambda: "has no worker" in experiment(tmp_path, *command).stderr)
+
+
 @pytest.mark.parametrize(
     ("place", "said"),
     [

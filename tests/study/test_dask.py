@@ -12,6 +12,8 @@ from test_studies import HALO, SLOW, kept, started, study, wait_for
 
 from hopcast.errors import InputError
 from hopcast.experiment import runners
+from hopcast.experiment.pieces import Work
+from hopcast.experiment.stopping import Stop
 
 pytest.importorskip("distributed")
 
@@ -104,10 +106,8 @@ def test_a_missing_scheduler_is_an_error(tmp_path: Path) -> None:
         ("tcp://localhost:9", "no scheduler answers: Connection refused"),
         ("tls://localhost:9", "needs keys: distributed.comm.tls.ca-file"),
     ):
-        with (
-            pytest.raises(InputError, match=words),
-            runners.named(f"dask:{where}", runners.Settings())._client(),
-        ):
-            pass
+        with pytest.raises(InputError, match=words):
+            runner = runners.named(f"dask:{where}", runners.Settings())
+            next(runner.run(Work("m:f", "."), {"key": {}}, Stop()))
     done = study(tmp_path, HALO, "--on", "dask:tcp://localhost:9")
     assert done.returncode == 2 and "no scheduler answers" in done.stderr, done.stderr

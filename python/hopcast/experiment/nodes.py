@@ -19,7 +19,8 @@ from hopcast.experiment.history import Command, History, now
 from hopcast.experiment.stopping import Stop
 
 _LOOK_S = 0.2
-_GRACE_S = 3.0
+GRACE_S = 3.0
+"""Time that a command has to end once it was asked to, before it is killed [s]."""
 _DEAD = 255
 """Exit code of ssh, and of what takes its place, if the node cannot be reached."""
 
@@ -198,10 +199,10 @@ def started_there(connection: Connection, command: str, directory: str, output: 
     kept = shlex.quote(f"/tmp/hopcast-{uuid.uuid4().hex}")
     begin = f"setsid sh -c {shlex.quote(command)} > {kept} 2>/dev/null < /dev/null & echo $!"
     _, number, _ = connection.run(begin, directory, Stop())
-    return _StartedThere(connection, number.strip(), kept, output)
+    return StartedThere(connection, number.strip(), kept, output)
 
 
-class _StartedThere:
+class StartedThere:
     """Command in the background of another host, the leader of a session of its own."""
 
     def __init__(self, connection: Connection, number: str, kept: str, output: Path) -> None:
@@ -233,7 +234,7 @@ def end(process: subprocess.Popen) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=_GRACE_S)
+            process.communicate(timeout=GRACE_S)
             return
 
 

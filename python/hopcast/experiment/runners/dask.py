@@ -55,7 +55,7 @@ class Dask:
             running: set[Future] = set()
             done: queue.SimpleQueue[Future] = queue.SimpleQueue()
             while not stop:
-                most = (1 + _WAITING) * max(self.workers, len(client.scheduler_info()["workers"]))
+                most = (1 + _WAITING) * max(self.workers, len(client.scheduler_info(n_workers=-1)["workers"]))
                 for key, inputs in islice(waiting, most - len(running)):
                     future = client.submit(_perform, work, inputs, key=key, pure=False)
                     running.add(future)
