@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -101,6 +102,29 @@ def test_a_command_ends_with_ctrl_c_and_with_its_worker(tmp_path: Path, cluster:
     wait_for(lambda: not processes_with("sleep 98.7654"))
     process.kill()
     process.communicate()
+
+
+def test_ctrl_c_in_a_terminal_ends_the_workers_of_this_machine(tmp_path: Path) -> None:
+    """A terminal sends it to all processes: workers that heed it would wait for their commands."""
+    shell(tmp_path, "n\n1\n", "sleep: 95.4321\n")
+    number, terminal = pty.fork()
+    if number == 0:
+        os.chdir(tmp_path)
+        os.execv(sys.executable, [*HOPCAST, "experiment", *RUN, "--on", "dask", "-o", "out.zip"])
+    try:
+        wait_for(lambda: processes_with("sleep 95.4321"))
+        os.write(terminal, b"\x03")
+        codes = []
+        wait_for(lambda: codes.extend(ended(number)) or codes)
+        assert codes == [130] and not processes_with("sleep 95.4321")
+    finally:
+        os.close(terminal)
+
+
+def ended(number: int) -> list[int]:
+    """Exit code of a child that has ended."""
+    found, status = os.waitpid(number, os.WNOHANG)
+    return [os.waitstatus_to_exitcode(status)] if found else []
 
 
 def test_nothing_runs_on_where_hopcast_was_killed(tmp_path: Path, cluster: Cluster) -> None:

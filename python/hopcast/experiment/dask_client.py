@@ -35,6 +35,7 @@ def connected(address: str | None, workers: int) -> Iterator[Client]:
                     "dashboard_address": "127.0.0.1:0"
                 },  # of its HTTP server, which it has anyhow
                 silence_logs=logging.CRITICAL,
+                preload="hopcast.experiment.dask_session",
             ) as cluster,
             Client(cluster) as client,
         ):
