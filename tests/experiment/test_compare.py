@@ -129,6 +129,7 @@ def test_errors_of_programs_are_logarithms() -> None:
     assert errors.rms == pytest.approx(math.log(2)) and errors.count == 2
     assert "all of one experiment" in errors.words()
     assert errors.words(["nic.latency"]).endswith("measured without --set nic.latency")
+    assert model_error.of([4.0]).words().startswith("a factor of 5, by 1 program")
     assert model_error.of([0.1]).words() == "± 9.5 %, by 1 program beside its measurement"
 
 

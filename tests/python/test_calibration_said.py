@@ -53,6 +53,21 @@ def test_the_day_and_the_errors_are_said(platform):
     assert sentence in " ".join(printed.get().split())
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("0.069", "within 6.9 %"),
+        ("1.0", "within 100 %"),
+        ("0.998", "within 100 %"),
+        ("2.0", "within a factor of 3"),
+    ],
+)
+def test_large_errors_are_said(platform, error, words):
+    """A prediction of nothing misses all of the time, by whatever factor it is too short."""
+    platform.write_text(platform.read_text().replace("p90 = 0.04", f"p90 = {error}"))
+    assert f"ping-pong {words} (" in said(platform)
+
+
 def test_a_run_says_which_calibrated_values_it_changes(platform):
     changed = said(platform, set={"nic.latency": "2 us", "network.model": "packet"})
     assert changed.endswith("This run changes the calibrated machine: nic.latency")

@@ -28,7 +28,10 @@ def sentence(summary: Mapping) -> str | None:
 
 
 def _percent(error: float) -> str:
-    return f"{100 * error:.2g} %" if error < 1 else "a factor of " + f"{1 + error:.2g}"
+    if error > 1:
+        return f"a factor of {1 + error:.2g}"
+    # However much too short a prediction is, it misses no more than the whole.
+    return f"{100 * error:.2g} %" if error < 0.995 else "100 %"
 
 
 def _changes(changed: Sequence[str]) -> str:

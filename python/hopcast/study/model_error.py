@@ -46,7 +46,9 @@ class ModelError:
         changed: keys of the platform that the run sets otherwise.
         """
         several = f"{self.count} programs and sizes beside their measurements"
-        text = f"± {100 * self.rms:.2g} %, by "
+        is_factor = self.rms > math.log(2)
+        size = f"a factor of {math.exp(self.rms):.2g}" if is_factor else f"± {100 * self.rms:.2g} %"
+        text = f"{size}, by "
         text += "1 program beside its measurement" if self.count == 1 else several
         if self.count > 1 and self.experiments == 1:
             text += ", all of one experiment"
