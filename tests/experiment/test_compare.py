@@ -192,6 +192,8 @@ def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:
         compare.compare(real, real, "speed")
     with pytest.raises(InputError, match="no piece that is done"):
         compare.compare(archive(tmp_path / "empty.zip", []), real)
+    with pytest.raises(InputError, match="there is no such file"):
+        compare.compare(real, tmp_path / "nowhere.zip")
     (tmp_path / "text.zip").write_text("no zip")
     with pytest.raises(InputError, match="is no archive of an experiment"):
         compare.compare(real, tmp_path / "text.zip")

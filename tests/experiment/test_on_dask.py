@@ -163,7 +163,7 @@ def test_a_scheduler_without_workers_is_an_error(tmp_path: Path, cluster: Cluste
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("dask:", "write dask:ADDRESS"),
+        ("dask:", "write dask, or dask:ADDRESS"),
         ("dask:nowhere", "is no address of a scheduler"),
         ("dask:tcp://127.0.0.1:1", "no scheduler answers"),
     ],

@@ -65,7 +65,7 @@ def check_is_file(platform: str) -> None:
     """Refuses presets: errors are recorded in files of one's own."""
     if not Path(platform).is_file():
         raise InputError(
-            f"--record: '{platform}' is no file; copy a preset by `hopcast platform show {platform} > FILE`"
+            f"--record: '{platform}' is no file; copy a preset by `hopcast platform show PRESET > FILE`"
         )
 
 

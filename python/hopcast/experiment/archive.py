@@ -228,6 +228,8 @@ def read(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         with zipfile.ZipFile(file) as archive:
             info = yaml.safe_load(archive.read(INFO))
             text = archive.read(RESULTS).decode()
+    except FileNotFoundError as error:
+        raise InputError(f"{file}: there is no such file") from error
     except (OSError, zipfile.BadZipFile, KeyError, yaml.YAMLError) as error:
         raise InputError(f"{file}: is no archive of an experiment: {error}") from error
     reader = csv.DictReader(io.StringIO(text))

@@ -63,9 +63,10 @@ def named(text: str, platform: Path | None = None) -> Place:
         raise InputError(f"--on {text}: unknown place '{kind}'; known: {', '.join(KINDS)}")
     is_alone_allowed = KINDS[kind].where is None or KINDS[kind].can_stand_alone
     if (KINDS[kind].where is None and colon) or not (colon or is_alone_allowed) or (colon and not where):
-        wanted = (
-            f"write {kind}:{KINDS[kind].where}" if KINDS[kind].where else f"'{kind}' takes nothing behind it"
-        )
+        alone = f"{kind}, or " if KINDS[kind].can_stand_alone else ""
+        wanted = f"write {alone}{kind}:{KINDS[kind].where}"
+        if KINDS[kind].where is None:
+            wanted = f"'{kind}' takes nothing behind it"
         raise InputError(f"--on {text}: {wanted}")
     if platform is not None and kind == "simulated":
         return _simulated(where, text, platform)
