@@ -1,16 +1,20 @@
 //! The last times of one kind of stretches: their median and deviation, and the mean of those that count. See
 //! [`super::stretches`].
+//!
+//! The window is kept in order, too, beside the ring: a time is put in its place, and the oldest taken out, with two
+//! binary searches, and the median absolute deviation is that of the half of all times that are next to the median, which
+//! lie together.
 
 /// Times of one kind of visits.
 #[derive(Debug, Default)]
 pub(super) struct Times {
     /// The last times \[s\], as a ring.
-    pub(super) recent: Vec<f32>,
+    recent: Vec<f32>,
     /// Place of the next time in the ring.
-    pub(super) next: usize,
+    next: usize,
+    /// The same times in order.
+    ordered: Vec<f32>,
     pub(super) count: u64,
-    /// Samples until the median is computed again.
-    pub(super) stale: u32,
     pub(super) median: f64,
     /// Median absolute deviation \[s\].
     pub(super) deviation: f64,
@@ -52,28 +56,23 @@ const MAD_TO_DEVIATION: f64 = 1.4826;
 impl Times {
     pub(super) fn add(&mut self, time: f64, ranks: u32) {
         let window = (2 * ranks as usize).clamp(SHORTEST, RECENT);
+        let time = time as f32;
         if self.recent.len() < window {
-            self.recent.push(time as f32);
+            self.recent.push(time);
         } else {
-            self.recent[self.next] = time as f32;
+            let oldest = std::mem::replace(&mut self.recent[self.next], time);
+            self.ordered.remove(self.place(oldest));
         }
+        self.ordered.insert(self.place(time), time);
         self.next = (self.next + 1) % window;
         self.count += 1;
-        if self.stale == 0 {
-            self.renew();
-            self.stale = (self.recent.len() / 16) as u32;
-        } else {
-            self.stale -= 1;
-        }
+        let median = self.ordered[self.ordered.len() / 2];
+        (self.median, self.deviation) = (median.into(), deviation(&self.ordered, median).into());
     }
 
-    pub(super) fn renew(&mut self) {
-        let mut all = self.recent.clone();
-        let middle = all.len() / 2;
-        let median = *all.select_nth_unstable_by(middle, f32::total_cmp).1;
-        all.iter_mut().for_each(|time| *time = (*time - median).abs());
-        let deviation = *all.select_nth_unstable_by(middle, f32::total_cmp).1;
-        (self.median, self.deviation) = (median.into(), deviation.into());
+    /// Place in the order of the first time that is not below `time`.
+    fn place(&self, time: f32) -> usize {
+        self.ordered.partition_point(|other| other.total_cmp(&time).is_lt())
     }
 
     /// Half width of the interval around `expected` that counts as noise \[s\].
@@ -88,5 +87,51 @@ impl Times {
         let at = |back: usize| self.recent[(self.next + all - 1 - back) % all];
         let high = (0..window).filter(|back| f64::from(at(*back)) > limit).count();
         5 * high >= 2 * window
+    }
+}
+
+/// The median of the distances to `median` of times in order: the largest of those that are next to it, one more than
+/// half of all.
+fn deviation(ordered: &[f32], median: f32) -> f32 {
+    let near = ordered.len() / 2 + 1;
+    // Of the stretches of so many neighbours, the first whose lower end is no further away than what follows it.
+    let (mut first, mut beyond) = (0, ordered.len() - near);
+    while first < beyond {
+        let middle = usize::midpoint(first, beyond);
+        if median - ordered[middle] > ordered[middle + near] - median {
+            first = middle + 1;
+        } else {
+            beyond = middle;
+        }
+    }
+    (median - ordered[first]).abs().max((ordered[first + near - 1] - median).abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::random::{stream, uniform};
+
+    use super::*;
+
+    /// Random times, many of them equal, in windows that are filled several times over.
+    #[test]
+    fn median_and_deviation_are_those_of_the_sorted_window() {
+        for (ranks, distinct) in [(1, 5.0), (1, 1e6), (40, 100.0), (700, 1e6)] {
+            let (mut times, mut random) = (Times::default(), stream(1, "times", 0));
+            let mut all: Vec<f32> = Vec::new();
+            for _ in 0..3_000 {
+                let time = (uniform(&mut random) * distinct).floor();
+                times.add(time, ranks);
+                all.push(time as f32);
+                let window = &all[all.len() - all.len().min((2 * ranks as usize).clamp(SHORTEST, RECENT))..];
+                let middle = |mut values: Vec<f32>| {
+                    values.sort_by(f32::total_cmp);
+                    values[values.len() / 2]
+                };
+                let median = middle(window.to_vec());
+                let deviation = middle(window.iter().map(|time| (time - median).abs()).collect());
+                assert_eq!((times.median, times.deviation), (median.into(), deviation.into()));
+            }
+        }
     }
 }
