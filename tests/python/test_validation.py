@@ -71,6 +71,9 @@ def test_two_flows_share_a_link(out):
 def test_a_hydrodynamics_code_on_five_networks(out):
     compared = compare("hydro_networks", out)
     assert sum(bool(result.holds) for result in compared) == 4
+    # All begin at time zero, and a rank's messages come one after the other.
+    means = [result.ours for result in compared if result.what.endswith("mean over last message")]
+    assert len(means) == 5 and all(0.1 < mean < 0.9 for mean in means)
 
 
 def test_a_replay_of_two_billion_messages(out):
