@@ -2,7 +2,7 @@
 
 use crate::cuts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cuts::{CUTS, assert_same, assert_same_in_processes, is_cut, run_in_processes};
@@ -74,6 +74,21 @@ fn every_message_is_there() {
     assert_eq!(sum(routers, "messages") as u64, report.messages - within.messages);
     assert_eq!(within.messages_share, within.messages as f64 / report.messages as f64);
     assert_eq!(within.bytes_share, within.bytes as f64 / report.bytes as f64);
+}
+
+/// Bins have only routers whose hosts have ranks: two ranks on each of 12 hosts, drawn so that each is on a router of its own
+/// among Hopper's 3,264. Rows for 16 full matrices of 12 routers keep them apart; each sends to each of the others.
+#[test]
+fn idle_routers_widen_no_bin() {
+    let asked = request(24, "alltoall", &[("bytes", "64 B"), ("algorithm", "linear")], 16 * 12 * 12);
+    let outcome = run(&RunRequest { placement: Some("random".into()), ..asked });
+    let routers = table(&outcome, "router_matrix_periods");
+    assert!(numbers(routers, "routers_per_bin").iter().all(|routers| *routers == 1.0));
+    let ends = numbers(routers, "source").into_iter().zip(numbers(routers, "destination"));
+    let ends: BTreeSet<_> = ends.map(|(from, to)| (from as u64, to as u64)).collect();
+    let sources: BTreeSet<_> = ends.iter().map(|(from, _)| *from).collect();
+    assert_eq!((sources.len(), ends.len()), (12, 12 * 11));
+    assert!(sources.iter().any(|router| *router >= 12), "numbers are those of routers: {sources:?}");
 }
 
 /// A ping-pong under a law without contention: each message takes half of a round, and messages follow each other.

@@ -4,7 +4,7 @@
 //! periods of a full matrix would fit into its rows; periods double when the rows run out. Neither depends on how the run
 //! is cut: a part of the run has never more rows than the whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Bytes, Duration, Observer, Time};
 use mpi::Record;
@@ -26,7 +26,9 @@ const FIRST_PERIOD: Duration = Duration(1_000_000);
 pub struct MatrixPeriods {
     ranks: Grid,
     routers: Grid,
-    /// Router of each rank's host, and the host.
+    /// Routers whose hosts have ranks, in order: the members of `routers`, so that idle ones widen no bin.
+    with_ranks: Vec<u32>,
+    /// Router of each rank's host, as its place in `with_ranks`, and the host.
     places: Vec<(u32, u32)>,
 }
 
@@ -124,14 +126,19 @@ impl Grid {
         self.cells.iter().map(|(&(period, pair), cell)| (period, pair, cell.all)).collect()
     }
 
-    /// Table of `rows`, with the numbers of members by bin in column `per_bin`.
-    fn table(&self, name: &'static str, per_bin: &'static str, rows: &[(u64, u32, Total)]) -> Table {
+    /// Table of `rows`, with the numbers of members by bin in column `per_bin`; `number` is that of a member.
+    fn table(
+        &self,
+        (name, per_bin): (&'static str, &'static str),
+        number: impl Fn(u32) -> u32,
+        rows: &[(u64, u32, Total)],
+    ) -> Table {
         let time = |after: u64| {
             let at = |period: u64| Duration((period + after).saturating_mul(self.period.0)).seconds();
             Column::F64(rows.iter().map(|row| at(row.0)).collect())
         };
         let first = |of: fn(u32, u32) -> u32| {
-            Column::U32(rows.iter().map(|row| of(row.1, self.bins) * self.per_bin).collect())
+            Column::U32(rows.iter().map(|row| number(of(row.1, self.bins) * self.per_bin)).collect())
         };
         Table::new(
             name,
@@ -152,18 +159,27 @@ impl MatrixPeriods {
     /// Makes empty matrices of the ranks and routers in `scope`.
     pub fn new(scope: &RankScope) -> MatrixPeriods {
         let (topology, rows) = (&*scope.fabric.topology, scope.kept.matrix_periods);
-        let place = |at: &network::Endpoint| (topology.router_of(at.host).0, at.host.0);
+        let router = |at: &network::Endpoint| topology.router_of(at.host).0;
+        let with_ranks: Vec<u32> =
+            scope.placement.iter().map(router).collect::<BTreeSet<_>>().into_iter().collect();
+        let member = |at| with_ranks.partition_point(|other| *other < router(at)) as u32;
+        let places = scope.placement.iter().map(|at| (member(at), at.host.0)).collect();
         MatrixPeriods {
             ranks: Grid::new(scope.placement.len() as u32, rows),
-            routers: Grid::new(topology.routers(), rows),
-            places: scope.placement.iter().map(place).collect(),
+            routers: Grid::new(with_ranks.len() as u32, rows),
+            with_ranks,
+            places,
         }
     }
 
     fn tables_of(&self, ranks: &[(u64, u32, Total)], routers: &[(u64, u32, Total)]) -> Vec<Table> {
         vec![
-            self.ranks.table("matrix_periods", "ranks_per_bin", ranks),
-            self.routers.table("router_matrix_periods", "routers_per_bin", routers),
+            self.ranks.table(("matrix_periods", "ranks_per_bin"), |rank| rank, ranks),
+            self.routers.table(
+                ("router_matrix_periods", "routers_per_bin"),
+                |member| self.with_ranks[member as usize],
+                routers,
+            ),
         ]
     }
 }
