@@ -47,7 +47,7 @@ const CLASSES: [(&str, &str); 63] = [
     ("MPI_ERR_FILE", "not a file"),
     ("MPI_ERR_INFO_KEY", "a key that is too long"),
     ("MPI_ERR_INFO_NOKEY", "a key that is not there"),
-    ("MPI_ERR_INFO_VALUE", "a value that is too long"),
+    ("MPI_ERR_INFO_VALUE", "a value that is too long, or not one that its key knows"),
     ("MPI_ERR_INFO", "not an info"),
     ("MPI_ERR_IO", "an error of input or output"),
     ("MPI_ERR_KEYVAL", "not an attribute key"),
