@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 SPREAD_MOST = 0.5
 """Relative standard error above which a value is not identified."""
@@ -26,7 +27,7 @@ class Accuracy:
         )
 
 
-def accuracy(predicted: np.ndarray, measured: np.ndarray) -> Accuracy:
+def accuracy(predicted: ArrayLike, measured: ArrayLike) -> Accuracy:
     """Summary of |predicted / measured − 1|."""
     errors = np.abs(np.asarray(predicted, float) / np.asarray(measured, float) - 1)
     if not len(errors):
