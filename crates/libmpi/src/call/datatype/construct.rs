@@ -172,11 +172,19 @@ pub fn type_create_struct(
     let number = counted(count)?;
     let (lengths, places) = (lengths.values(number), places.values(number));
     let olds = (0..number).map(|index| old.get(index));
-    let members = olds.clone().map(|old| me.datatypes.layout(old)).collect::<Answer<Vec<_>>>()?;
+    // Neighbours of one datatype share its layout.
+    let (mut members, mut places_of_members): (Vec<(Datatype, Layout)>, Vec<usize>) = Default::default();
+    for old in olds.clone() {
+        if members.last().is_none_or(|(last, _)| *last != old) {
+            members.push((old, me.datatypes.layout(old)?));
+        }
+        places_of_members.push(members.len() - 1);
+    }
+    let members = places_of_members.into_iter().map(|place| &members[place].1);
     let counts = lengths.clone().map(length).collect::<Answer<Vec<_>>>()?;
     let runs = counts.into_iter().zip(places.clone()).map(|(count, at)| Run { at: at as isize, count });
     let is_marker = |layout: &Layout| matches!(layout.basic.map(Basic::element), Some(Element::Marker));
-    let layout = derived::structure(runs.zip(&members).filter(|(_, of)| !is_marker(of)));
+    let layout = derived::structure(runs.zip(members).filter(|(_, of)| !is_marker(of)));
     let marked = |marker| {
         let those = olds.clone().zip(places.clone()).filter(move |(old, _)| *old == marker);
         those.map(|(_, at)| at as isize)
