@@ -4,6 +4,8 @@
 //! in the program itself begins with a jump in its image, before it is copied for the ranks. A kernel's time is
 //! added up, and passes before the rank's next MPI call. What is called by a kernel that runs is part of it.
 
+mod answer;
+mod recent;
 mod table;
 mod trampoline;
 
@@ -194,7 +196,7 @@ struct Running {
 unsafe extern "C" fn called(of: &'static Interception, frame: &mut Frame, back: *mut usize) -> usize {
     let (Some(me), Some(calls)) = (running(), Calls::running()) else { return of.place(None) };
     let inside = calls.running.borrow().iter().any(|outer| outer.charged);
-    let Some(choice) = of.choice(me.host(), me.socket()).filter(|_| !inside) else {
+    let Some(choice) = of.choice(me).filter(|_| !inside) else {
         if of.in_program() {
             // SAFETY: as the caller says.
             return unsafe { run(of, (me, calls), back, false) };
@@ -202,30 +204,25 @@ unsafe extern "C" fn called(of: &'static Interception, frame: &mut Frame, back: 
         return of.place(Some(me.program().base()));
     };
     // SAFETY: the function is called with the arguments that it is declared with.
-    let mut arguments = unsafe { Arguments::read(of, frame, back.wrapping_add(1)) };
+    let arguments = unsafe { Arguments::read(of, frame, back.wrapping_add(1)) };
     let mut random = calls.random.borrow_mut();
     let random = random.get_or_insert_with(|| stream(of.seed, "kernels", me.number().into()));
-    charge(me, (of, choice), &mut arguments, random);
+    charge(me, (of, choice), &arguments, random);
     if choice.runs {
         // SAFETY: as the caller says.
         return unsafe { run(of, (me, calls), back, true) };
     }
     of.skipped.set(of.skipped.get() + 1);
     // SAFETY: as above; what it writes is what the function would.
-    unsafe { table::answer(of, choice, &mut arguments, random, frame) };
+    unsafe { answer::answer(of, choice, &arguments, random, frame) };
     0
 }
 
 /// The time of a call passes.
-fn charge(
-    me: &dyn Rank,
-    (of, choice): (&Interception, &Choice),
-    arguments: &mut Arguments,
-    random: &mut Stream,
-) {
-    let seconds = choice.time(arguments, random);
+fn charge(me: &dyn Rank, (of, choice): (&Interception, &Choice), arguments: &Arguments, random: &mut Stream) {
+    let (seconds, is_beyond) = choice.time(arguments, random);
     if seconds.is_finite() {
-        of.count(seconds, choice.is_beyond(arguments));
+        of.count(seconds, is_beyond);
         me.let_pass(Duration::from_seconds(seconds));
     }
 }

@@ -4,25 +4,27 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use engine::hash::Map;
 use engine::random::{Shape, Stream, pick, uniform};
 use mpi::compute::Kernel;
 use mpi::compute::formula::{Conditions, Formula};
 use mpi::compute::kernel::{Argument, KernelMode, RANDOM, Style, Symbol, TRIANGLE, Type, cut, draw};
 
 use super::Mode;
+use super::answer::gives_value;
+use super::recent::{Evaluated, Recent};
 use super::trampoline::{Frame, JUMP_BYTES, jump, stubs};
 use crate::loader;
 use crate::loader::elf::{Elf, Refusal};
 use crate::loader::interception::Interception as _;
+use crate::process_view::rank::Rank;
 
 /// A name that is intercepted.
 pub struct Interception {
-    symbol: Symbol,
-    function: String,
+    pub(super) symbol: Symbol,
+    pub(super) function: String,
     choices: Vec<Choice>,
-    /// Place of the choice that holds on each host and socket that has asked.
-    chosen: RefCell<Map<(u32, u32), Option<usize>>>,
+    /// Place of the choice that holds for each rank; [`UNKNOWN`] until it has asked.
+    chosen: RefCell<Vec<usize>>,
     /// Place in a library; 0 in none.
     library: Cell<usize>,
     /// Place in each rank's copy of a library, if it is in one that has copies.
@@ -48,6 +50,8 @@ struct Roles {
     side: Option<usize>,
     /// Places of M and N.
     extents: Option<(usize, usize)>,
+    /// True if a routine that does not run gives something for others to go on with: a value, or that it has succeeded.
+    answers: bool,
 }
 
 // SAFETY: there is one thread.
@@ -77,7 +81,8 @@ pub struct Choice {
     pub runs: bool,
     /// Factor on its time.
     pub scale: f64,
-    returns: Option<Bound>,
+    pub(super) returns: Option<Bound>,
+    recent: Option<Recent>,
 }
 
 /// A mode of a kernel's times, for one name.
@@ -93,13 +98,17 @@ pub struct Bound {
     places: Vec<usize>,
 }
 
+/// Place of a choice that has not been looked for, and that of none.
+const UNKNOWN: usize = usize::MAX;
+const NONE: usize = usize::MAX - 1;
+
 /// The most arguments of a function, with what is beside them.
 const MOST: usize = 24;
 
 /// The arguments of a call as numbers, those beside them after them.
 pub struct Arguments {
-    values: [f64; MOST],
-    words: [u64; MOST],
+    pub(super) values: [f64; MOST],
+    pub(super) words: [u64; MOST],
     random: usize,
 }
 
@@ -154,7 +163,26 @@ impl Choice {
             },
             scale,
             returns: kernel.returns.as_ref().map(bound),
+            recent: None,
         }
+        .remembering(symbol.arguments.len())
+    }
+
+    /// The same, which keeps its last calls, if that is worth it; its functions take so many arguments.
+    fn remembering(mut self, arguments: usize) -> Choice {
+        let formulas = |mode: &BoundMode| {
+            let noise = mode.noise.iter().flat_map(|(_, deviation)| deviation.places.clone());
+            mode.time.places.iter().copied().chain(noise).collect::<Vec<_>>()
+        };
+        let range = self.range.iter().flat_map(|(_, places)| places.iter().copied());
+        let mut places: Vec<usize> = self.modes.iter().flat_map(formulas).chain(range).collect();
+        places.sort_unstable();
+        places.dedup();
+        self.recent = match &self.modes[..] {
+            [_] if !places.contains(&arguments) => Recent::of(places),
+            _ => None,
+        };
+        self
     }
 
     fn holds(&self, host: u32, socket: u32) -> bool {
@@ -162,17 +190,25 @@ impl Choice {
             && self.sockets.as_ref().is_none_or(|sockets| sockets.contains(&(socket as u16)))
     }
 
-    /// Time of a call \[s\], drawn around its mean.
-    pub fn time(&self, arguments: &mut Arguments, random: &mut Stream) -> f64 {
+    /// Time of a call \[s\], drawn around its mean, and whether the formula was not fitted for such calls.
+    pub fn time(&self, arguments: &Arguments, random: &mut Stream) -> (f64, bool) {
         let mode = &self.modes[pick(self.modes.iter().map(|mode| mode.weight), random)];
-        let mean = arguments.value(&mode.time, random);
-        let noise = mode.noise.as_ref();
-        let noise = noise.map(|(shape, deviation)| (*shape, arguments.value(deviation, random)));
-        cut(draw(mean, noise, random) * self.scale, self.resolution)
+        let evaluate = |random: &mut Stream| {
+            let mean = arguments.value(&mode.time, random);
+            let noise = mode.noise.as_ref();
+            let deviation = noise.map_or(0.0, |(_, deviation)| arguments.value(deviation, random));
+            Evaluated { mean, deviation, is_beyond: self.is_beyond(arguments) }
+        };
+        let found = match &self.recent {
+            Some(recent) => recent.or_evaluate(&arguments.values, || evaluate(random)),
+            None => evaluate(random),
+        };
+        let noise = mode.noise.as_ref().map(|(shape, _)| (*shape, found.deviation));
+        (cut(draw(found.mean, noise, random) * self.scale, self.resolution), found.is_beyond)
     }
 
     /// True if the formula was not fitted for such calls.
-    pub fn is_beyond(&self, arguments: &Arguments) -> bool {
+    fn is_beyond(&self, arguments: &Arguments) -> bool {
         self.range.as_ref().is_some_and(|(range, places)| {
             let mut values = [0.0; MOST];
             values.iter_mut().zip(places).for_each(|(value, place)| *value = arguments.values[*place]);
@@ -202,7 +238,7 @@ fn places(names: &[String], arguments: &[Argument]) -> Vec<usize> {
 }
 
 impl Roles {
-    fn of(symbol: &Symbol) -> Roles {
+    fn of(symbol: &Symbol, function: &str) -> Roles {
         let place = |name: &str| symbol.arguments.iter().position(|argument| argument.name == name);
         if symbol.style == Style::Own {
             return Roles::default();
@@ -211,6 +247,7 @@ impl Roles {
             has_layout: symbol.style == Style::C && symbol.arguments[0].name == "layout",
             side: place("side"),
             extents: place("M").zip(place("N")),
+            answers: place("info").is_some() || gives_value(function),
         }
     }
 }
@@ -229,8 +266,13 @@ impl Interception {
             seed,
             skipped: Cell::new(0),
             counted: Cell::default(),
-            roles: Roles::of(symbol),
+            roles: Roles::of(symbol, function),
         }
+    }
+
+    /// True if it is a routine of BLAS or LAPACK that must answer where it does not run.
+    pub fn answers(&self) -> bool {
+        self.roles.answers
     }
 
     /// The name of the kernel.
@@ -238,11 +280,22 @@ impl Interception {
         &self.function
     }
 
-    /// The kernel that holds on a socket of a host: the last that is for it.
-    pub fn choice(&self, host: u32, socket: u32) -> Option<&Choice> {
-        let find = || self.choices.iter().rposition(|choice| choice.holds(host, socket));
-        let place = *self.chosen.borrow_mut().entry((host, socket)).or_insert_with(find);
-        place.map(|place| &self.choices[place])
+    /// The kernel that holds for a rank: the last that is for its socket of its host.
+    #[inline]
+    pub fn choice(&self, rank: &dyn Rank) -> Option<&Choice> {
+        let known = self.chosen.borrow().get(rank.number() as usize).copied().unwrap_or(UNKNOWN);
+        self.choices.get(if known == UNKNOWN { self.choose(rank) } else { known })
+    }
+
+    #[cold]
+    fn choose(&self, rank: &dyn Rank) -> usize {
+        let (host, socket) = (rank.host(), rank.socket());
+        let place = self.choices.iter().rposition(|choice| choice.holds(host, socket)).unwrap_or(NONE);
+        let (mut chosen, index) = (self.chosen.borrow_mut(), rank.number() as usize);
+        let ranks = chosen.len().max(index + 1);
+        chosen.resize(ranks, UNKNOWN);
+        chosen[index] = place;
+        place
     }
 
     /// Counts a call that takes `seconds`.
@@ -351,7 +404,7 @@ impl Arguments {
     }
 
     /// Turns a call with rows first into that of the transposed matrices, and adds the order of the triangle.
-    fn settle(&mut self, Roles { has_layout, side, extents }: Roles) {
+    fn settle(&mut self, Roles { has_layout, side, extents, .. }: Roles) {
         if has_layout && self.values[0] == ROW_MAJOR {
             if let Some((rows, columns)) = extents {
                 self.values.swap(rows, columns);
@@ -367,7 +420,7 @@ impl Arguments {
     }
 
     /// The value of a formula for this call.
-    pub fn value(&mut self, bound: &Bound, random: &mut Stream) -> f64 {
+    pub fn value(&self, bound: &Bound, random: &mut Stream) -> f64 {
         let mut values = [0.0; MOST];
         for (value, place) in values.iter_mut().zip(&bound.places) {
             *value = if *place == self.random { uniform(random) } else { self.values[*place] };
@@ -415,67 +468,5 @@ fn code(name: &str, letter: u8) -> f64 {
         (_, b'T') => 112.0,
         (_, b'C') => 113.0,
         (_, other) => f64::from(other),
-    }
-}
-
-/// Answers for a function that does not run: its result, and in its arguments what lets the program go on:
-/// an index of a largest element is drawn at random, and its element gets the magnitude that the largest of as
-/// many numbers has whose magnitudes are uniform in [0, 1), u^(1/n), so that the largest over several ranks is
-/// fair, too; a factorisation has succeeded, without exchanges.
-///
-/// # Safety
-/// As for [`Arguments::read`].
-pub unsafe fn answer(
-    of: &Interception,
-    choice: &Choice,
-    arguments: &mut Arguments,
-    random: &mut Stream,
-    frame: &mut Frame,
-) {
-    let value = match &choice.returns {
-        Some(returns) => arguments.value(returns, random),
-        None if of.symbol.style == Style::Own => return,
-        // SAFETY: the caller says so.
-        None => match unsafe { routine(of, arguments, random) } {
-            Some(value) => value,
-            None => return,
-        },
-    };
-    let single = of.symbol.style != Style::Own && of.function.starts_with('s');
-    frame.result = value as i64 as u64;
-    frame.real[0][0] = if single { u64::from((value as f32).to_bits()) } else { value.to_bits() };
-}
-
-/// The same for a routine of BLAS or LAPACK.
-///
-/// # Safety
-/// As for [`Arguments::read`].
-unsafe fn routine(of: &Interception, arguments: &Arguments, random: &mut Stream) -> Option<f64> {
-    let place = |name: &str| of.symbol.arguments.iter().position(|argument| argument.name == name);
-    let address = |name: &str| place(name).map_or(0, |at| arguments.words[at]) as usize;
-    let count = |name: &str| place(name).map_or(0.0, |at| arguments.values[at]);
-    // SAFETY: the caller says so: info and ipiv are what LAPACK says, and X has N elements.
-    unsafe {
-        if let info @ 1.. = address("info") {
-            *(info as *mut i32) = 0;
-            let pivots = address("ipiv") as *mut i32;
-            if !pivots.is_null() && of.function.ends_with("getrf") {
-                (0..count("M").min(count("N")) as usize).for_each(|at| *pivots.add(at) = at as i32 + 1);
-            }
-        }
-        let gives = ["amax", "dot", "nrm2", "asum"].iter().any(|name| of.function.ends_with(name));
-        let (elements, step) = (count("N"), count("incX"));
-        if !of.function.ends_with("amax") || elements < 1.0 || step < 1.0 {
-            return gives.then_some(0.0);
-        }
-        let index = (uniform(random) * elements).floor();
-        let largest = uniform(random).powf(1.0 / elements);
-        let (at, precision) = ((index * step) as usize, of.function.as_bytes()[1]);
-        let words = if precision == b'c' || precision == b'z' { 2 } else { 1 };
-        match precision {
-            b's' | b'c' => *(address("X") as *mut f32).add(at * words) = largest as f32,
-            _ => *(address("X") as *mut f64).add(at * words) = largest,
-        }
-        Some(if of.symbol.style == Style::C { index } else { index + 1.0 })
     }
 }
