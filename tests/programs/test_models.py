@@ -197,6 +197,17 @@ def test_folded_memory_is_shared_and_takes_none(tmp_path, ranks, size) -> None:
     assert report["peak_rss_B"] < 300 << 20
 
 
+def test_copies_of_blas_from_and_to_folded_memory_are_left_out(tmp_path) -> None:
+    library = tmp_path / "libcopies.so"
+    source = MODELS / "copies_library.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O2", source, "-o", library], check=True)
+    program = build(tmp_path, "copies", library, f"-Wl,-rpath,{tmp_path}")
+    for flags in ((), ("folded",)):
+        fold = ("--fold-memory", "64KiB") if flags else ()
+        report, printed, _ = run(program, 2, *flags, flags=(*fold, "--model", "loggp"))
+        assert report["failure"] is None, (report["failure"], printed)
+
+
 def test_a_site_that_is_none_is_refused(tmp_path) -> None:
     program = build(tmp_path, "folded")
     done = hopcast(

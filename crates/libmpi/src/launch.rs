@@ -171,8 +171,10 @@ fn load(job: &Job, prepared: &Prepared, computing: Computing, pad: Pad) -> Resul
     // One copy and one stack more, to find `main`.
     let fold = job.fold()?;
     let folds = fold.block > 0;
-    let hooks: Vec<_> =
-        if folds { hooks().into_iter().chain(fold::hooks::hooks()).collect() } else { hooks() };
+    let mut hooks = hooks();
+    if folds {
+        hooks.extend(fold::hooks::hooks().into_iter().chain(fold::copies::hooks()));
+    }
     let isolation = job.isolation();
     let copies = match isolation {
         Isolation::Globals => ranks + 1,

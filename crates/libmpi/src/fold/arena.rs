@@ -23,8 +23,8 @@ const HUGE: usize = 2 << 20;
 /// The folded memory of all ranks.
 pub struct Arena {
     start: usize,
-    /// Begin of the next new region.
-    next: usize,
+    /// Begin of the next new region: of a shared one, in the lower half, and of any other, in the upper one.
+    next: [usize; 2],
     file: File,
     file_bytes: usize,
     block: usize,
@@ -60,7 +60,7 @@ impl Arena {
         let most = image::most_mappings();
         Ok(Arena {
             start,
-            next: start.next_multiple_of(HUGE),
+            next: [start, start + ROOM / 2].map(|start| start.next_multiple_of(HUGE)),
             file: image::memory_file(c"hopcast-folded", &[])?,
             file_bytes: 0,
             block: block.next_multiple_of(PAGE),
@@ -89,12 +89,14 @@ impl Arena {
             }
         }
         let align = align.max(if room >= HUGE { HUGE } else { PAGE });
-        let at = self.next.checked_next_multiple_of(align)?;
-        if room > self.range().end - at {
+        let half = usize::from(kind != Kind::Shared);
+        let end = self.start + (half + 1) * (ROOM / 2);
+        let at = self.next[half].checked_next_multiple_of(align)?;
+        if room > end.saturating_sub(at) {
             return None;
         }
         self.map(at, room, &kind).ok()?;
-        self.next = at + room;
+        self.next[half] = at + room;
         self.regions.insert(at, Region { bytes, room, kind });
         Some(at)
     }
@@ -130,10 +132,10 @@ impl Arena {
         self.regions.get(&at).map(|region| region.bytes)
     }
 
-    /// True if the byte at `address` lies in a region of which all is shared.
+    /// True if the byte at `address` lies in a region of which all is shared, or in one that was.
+    #[inline]
     pub fn is_shared(&self, address: usize) -> bool {
-        let found = self.regions.range(..=address).next_back();
-        found.is_some_and(|(at, region)| region.kind == Kind::Shared && address < at + region.room)
+        (self.start..self.next[0]).contains(&address)
     }
 
     /// Calls `keep` with what of these bytes belongs to their rank alone.

@@ -11,6 +11,7 @@
 //! thesis (see `mpi::compute::kernel`), 3.2.
 
 mod arena;
+pub mod copies;
 pub mod hooks;
 pub mod pages;
 
@@ -143,6 +144,7 @@ pub fn counted_twice() -> u64 {
 }
 
 /// True if the byte at `address` is shared by all.
+#[inline]
 pub fn is_shared(address: usize) -> bool {
     folding().is_some_and(|folding| folding.arena.borrow().is_shared(address))
 }
