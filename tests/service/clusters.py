@@ -108,3 +108,14 @@ def stranger(address: str) -> Iterator[subprocess.Popen]:
         finally:
             worker.kill()
             worker.wait()
+
+
+def forget_leases() -> None:
+    """Makes a worker believe that its server has been silent for long.
+
+    Here, since a worker that imports the tests themselves may find another `conftest`.
+    """
+    from hopcast.service import dask_worker
+
+    for attempt in dask_worker._attempts.values():
+        attempt.wanted_s -= 2 * dask_worker.LEASE_S

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import WHILE, cluster_of, outcome_here, processes, stranger, until, worker_of
+from clusters import WHILE, cluster_of, forget_leases, outcome_here, processes, stranger, until, worker_of
 from conftest import LONG, User, browser_of, request, user_of
 from servers import HOPCAST, Server
 
@@ -206,17 +206,11 @@ def test_a_run_that_nobody_wants_ends_by_itself(far: User, monkeypatch: pytest.M
     run = far.submit(request(64, LONG))
     far.going(run)
     (process,) = processes()
-    place._client.run(_forget_lease)  # type: ignore[union-attr]
+    place._client.run(forget_leases)  # type: ignore[union-attr]
     until(lambda: process not in processes(), 20)
     assert far.until(run, lambda state: state["attempts"] == 2)["state"] in ("queued", "running")
     far.ask("DELETE", f"/runs/{run}", 204)
     until(lambda: not processes(), 20)
-
-
-def _forget_lease() -> None:
-    """Makes a worker believe that its server has been silent for long."""
-    for attempt in dask_worker._attempts.values():
-        attempt.wanted_s -= 2 * dask_worker.LEASE_S
 
 
 def test_a_scheduler_that_does_not_answer_is_an_error(tmp_path: Path) -> None:

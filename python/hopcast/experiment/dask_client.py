@@ -42,6 +42,9 @@ def connected(address: str | None, workers: int) -> Iterator[Client]:
             yield client
         return
     dask_address.check_reachable(address)
+    # As for the other: what becomes of workers and scheduler is told by hopcast.
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=_CONNECT_S)
     except (OSError, ValueError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import queue
 import signal
 import subprocess
 import threading
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.2
 _KNOWN_S = 1.0
-_TRANSFER_S = 60.0
 _GUARDED = """(while kill -0 {worker}; do sleep 1; done; kill -s TERM -- -$$) > /dev/null 2>&1 &
 guard=$!
 ({text}
@@ -121,10 +121,16 @@ class Worker:
             raise NodeDied(self._name, f"{type(error).__name__}: {error}") from error
 
     def _result(self, running: Future, stop: Stop) -> Any:
-        # Not by result(timeout): a transfer that it breaks off is an error in distributed.
-        done = threading.Event()
-        running.add_done_callback(lambda _: done.set())
-        while not done.wait(_LOOK_S):
+        # Not by result(timeout): a transfer that it breaks off is an error in distributed. A worker that dies
+        # with a result lets result() wait for one of the same address.
+        coming: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        threading.Thread(target=_fetch, args=(running, coming), daemon=True).start()
+        while True:
+            try:
+                result, error = coming.get(timeout=_LOOK_S)
+                break
+            except queue.Empty:
+                pass
             if stop:
                 with contextlib.suppress(Exception):  # of a cluster that is gone, too
                     self._client.run(_stop, running.key, workers=[self._address], on_error="ignore")
@@ -133,11 +139,18 @@ class Worker:
             if why := self._workers.why_gone(self._address):
                 running.cancel()
                 raise NodeDied(self._name, why)
-        try:
-            return running.result(_TRANSFER_S)
-        except Exception as error:
+        if error is not None:
             said = f"{type(error).__name__}: {error}".partition("\n")[0]
             raise NodeDied(self._name, self._workers.why_gone(self._address) or said) from error
+        return result
+
+
+def _fetch(running: Future, into: queue.SimpleQueue[tuple[Any, BaseException | None]]) -> None:
+    """Waits for a result, and puts it, or its error, into a queue; ends when the call is cancelled."""
+    try:
+        into.put((running.result(), None))
+    except BaseException as error:  # a cancelled call is no Exception
+        into.put((None, error))
 
 
 class _Held:
