@@ -211,9 +211,9 @@ class StartedThere:
 
     def stop(self) -> None:
         """Ends it with all that it has started, and fetches its output."""
-        end = f"kill -s TERM -- -{self._number}; cat {self._kept}; rm -f {self._kept}"
+        command = f"kill -s TERM -- -{self._number}; cat {self._kept}; rm -f {self._kept}"
         with contextlib.suppress(NodeDied):
-            _, out, _ = self._connection.run(end, "/tmp", Stop())
+            _, out, _ = self._connection.run(command, "/tmp", Stop())
             self._output.write_text(out, encoding="utf-8")
 
 

@@ -61,16 +61,16 @@ def named(text: str, platform: Path | None = None) -> Place:
     kind, colon, where = text.partition(":")
     if kind not in KINDS:
         raise InputError(f"--on {text}: unknown place '{kind}'; known: {', '.join(KINDS)}")
-    is_alone_allowed = KINDS[kind].where is None or KINDS[kind].can_stand_alone
-    if (KINDS[kind].where is None and colon) or not (colon or is_alone_allowed) or (colon and not where):
-        alone = f"{kind}, or " if KINDS[kind].can_stand_alone else ""
-        wanted = f"write {alone}{kind}:{KINDS[kind].where}"
-        if KINDS[kind].where is None:
-            wanted = f"'{kind}' takes nothing behind it"
-        raise InputError(f"--on {text}: {wanted}")
+    found = KINDS[kind]
+    if found.where is None and colon:
+        raise InputError(f"--on {text}: '{kind}' takes nothing behind it")
+    is_alone = not colon and (found.where is None or found.can_stand_alone)
+    if not where and not is_alone:
+        alone = f"{kind}, or " if found.can_stand_alone else ""
+        raise InputError(f"--on {text}: write {alone}{kind}:{found.where}")
     if platform is not None and kind == "simulated":
         return _simulated(where, text, platform)
-    return KINDS[kind].made(where, text)
+    return found.made(where, text)
 
 
 def _local(_where: str, text: str) -> Place:

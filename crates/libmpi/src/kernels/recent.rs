@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 /// Number of calls that are kept of each kernel, by a hash of their arguments.
 const KEPT: usize = 8;
-/// Most arguments of which a kernel's formulas may depend.
+/// Most arguments that a kernel's formulas may depend on.
 const MOST: usize = 4;
 
 /// Values of a kernel's formulas for a call.
@@ -18,18 +18,18 @@ pub struct Evaluated {
     pub is_beyond: bool,
 }
 
-/// A call that is kept: the arguments of which the formulas depend, and their values.
+/// A call that is kept: the arguments that the formulas depend on, and their values.
 type Kept = Option<([u64; MOST], Evaluated)>;
 
 /// Values of a kernel's formulas for its last calls.
 pub struct Recent {
-    /// Places of the arguments of which they depend.
+    /// Places of the arguments that they depend on.
     places: Vec<usize>,
     calls: RefCell<[Kept; KEPT]>,
 }
 
 impl Recent {
-    /// For formulas that depend of the arguments at these places; `None` if these are too many.
+    /// For formulas that depend on the arguments at these places; `None` if these are too many.
     pub fn of(places: Vec<usize>) -> Option<Recent> {
         (places.len() <= MOST).then(|| Recent { places, calls: RefCell::default() })
     }
