@@ -10,6 +10,20 @@
 #include <string.h>
 #include <time.h>
 
+/* Waits without occupying the processor, which another process may need for what is waited for. */
+static inline void pause_for(double seconds) {
+    struct timespec rest;
+    if (seconds <= 0)
+        return;
+    rest.tv_sec = (time_t)seconds;
+    rest.tv_nsec = (long)((seconds - (double)rest.tv_sec) * 1e9);
+    while (nanosleep(&rest, &rest) && errno == EINTR)
+        ;
+}
+
+/* Seconds from a last word to the end: a launcher that is told to abort drops what it has not yet read. */
+#define LAST_WORD_S 1.0
+
 /* Says in one line why the program ends, and ends all ranks. */
 static inline void fail(const char *format, ...) {
     char text[1024];
@@ -19,6 +33,7 @@ static inline void fail(const char *format, ...) {
     va_end(values);
     fprintf(stderr, "error: %s\n", text);
     fflush(stderr);
+    pause_for(LAST_WORD_S);
     MPI_Abort(MPI_COMM_WORLD, 2);
     exit(2);
 }
@@ -42,17 +57,6 @@ static inline void closed(FILE *file) {
     int failed = ferror(file);
     if (fclose(file) || failed)
         fail("results cannot be written: %s", strerror(errno));
-}
-
-/* Waits without occupying the processor, which another process may need for what is waited for. */
-static inline void pause_for(double seconds) {
-    struct timespec rest;
-    if (seconds <= 0)
-        return;
-    rest.tv_sec = (time_t)seconds;
-    rest.tv_nsec = (long)((seconds - (double)rest.tv_sec) * 1e9);
-    while (nanosleep(&rest, &rest) && errno == EINTR)
-        ;
 }
 
 /* Least difference of the clock that shows in some looks at it; in simulated time, which stands meanwhile, its tick. */
