@@ -17,7 +17,7 @@ const MOST_PERIODS: usize = 128;
 /// Most periods of runs with so many messages under way that samples are costly.
 const FEWER_PERIODS: usize = 32;
 /// Messages that samples look at before periods become fewer.
-const MOST_LOOKS: u64 = 1 << 21;
+const MOST_LOOKS: u64 = 1 << 19;
 const MOST_LINKS: usize = 4096;
 const FIRST_PERIOD: Duration = Duration(1_000_000);
 

@@ -26,7 +26,8 @@ impl Streams {
     pub fn begin(&mut self, now: Time, stream: u32, flow: u32, (size, regime): (Bytes, u8)) -> Begin {
         let state = &mut self.all[stream as usize];
         assert_eq!(state.flow, NONE, "a connection sends one message after the other");
-        (state.flow, state.regime, state.flowing_at) = (flow, regime, self.flowing.len() as u32);
+        (state.flow, state.size, state.regime) = (flow, size, regime);
+        state.flowing_at = self.flowing.len() as u32;
         self.flowing.push(stream);
         self.wakes[stream as usize].at = Time::NEVER;
         let (mut is_alone, mut meets_lone, mut is_by_itself) = (true, false, true);
@@ -75,7 +76,8 @@ impl Streams {
         let begin = if has_waited { due } else { self.clock(bundle, now) };
         let end = begin.more(Work::of(size));
         self.bundles.replace(bundle, (due, stream), (end, stream));
-        (self.all[stream as usize].flow, self.all[stream as usize].due) = (flow, end);
+        let state = &mut self.all[stream as usize];
+        (state.flow, state.size, state.due) = (flow, size, end);
         self.follow_first(bundle);
         if self.links.all[bottleneck as usize].keeps == 1 {
             return Begin::Alone;
@@ -217,7 +219,7 @@ impl Streams {
         for hop in self.hop_range(stream) {
             let (at, mut position) = (self.hops[hop], self.positions[hop]);
             if at == bottleneck {
-                self.unkeep(at);
+                self.unkeep(at, 1);
                 position = self.release(at, position);
             }
             self.remove(at, position);
@@ -247,7 +249,7 @@ impl Streams {
                 let position = self.positions[tracked];
                 tracked += 1;
                 if at == bottleneck {
-                    self.unkeep(at);
+                    self.unkeep(at, 1);
                 }
                 if is_last {
                     let position = if at == bottleneck { self.release(at, position) } else { position };
@@ -261,14 +263,6 @@ impl Streams {
             self.close_bundle(bundle);
         }
         last_out
-    }
-
-    /// Link `at` holds one flow less back. One with slack may not be put in order for that, and then looks for the next.
-    fn unkeep(&mut self, at: u32) {
-        self.links.all[at as usize].keeps -= 1;
-        if self.links.all[at as usize].slack != EXACT {
-            self.note(at);
-        }
     }
 
     /// The flow of `stream` takes its `rate` of link `at` no longer. Gives the NIC to which its process sends no more, if

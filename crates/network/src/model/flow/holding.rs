@@ -2,6 +2,7 @@
 
 use engine::Time;
 
+use super::slack::EXACT;
 use super::streams::{NONE, Streams};
 use crate::model::rate::Work;
 
@@ -19,7 +20,7 @@ impl Streams {
         if bottleneck == NONE {
             self.hops[entry.hops()].iter().for_each(|at| self.links.all[*at as usize].fresh -= count);
         } else {
-            self.links.all[bottleneck as usize].keeps -= count;
+            self.unkeep(bottleneck, count);
             self.release(bottleneck, self.positions[hop as usize]);
         }
         let bundle = &mut self.bundles.all[entry.number as usize];
@@ -39,6 +40,15 @@ impl Streams {
         if bundle.bottleneck != NONE {
             let position = self.positions[bundle.hop as usize];
             self.links.entries[bundle.bottleneck as usize][position as usize].due = bundle.first_due();
+        }
+    }
+
+    /// Link `at` holds `count` flows less back. One with slack may not be put in order for that, and then looks for the
+    /// next end.
+    pub fn unkeep(&mut self, at: u32, count: u32) {
+        self.links.all[at as usize].keeps -= count;
+        if self.links.all[at as usize].slack != EXACT {
+            self.note(at);
         }
     }
 

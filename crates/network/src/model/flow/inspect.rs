@@ -13,9 +13,17 @@ use crate::topology::LinkId;
 impl Flow {
     /// Bytes on the wire that the flow of a stream has moved.
     pub(super) fn flowed(&self, stream: u32, now: Time) -> Bytes {
-        let flow = self.streams.all[stream as usize].flow;
-        let (size, left) = (self.flight.get(flow).message.size, self.streams.left(stream, now));
+        let (size, left) = (self.streams.all[stream as usize].size, self.streams.left(stream, now));
         self.alone.wire_bytes(Work::of(size).less(left).bytes())
+    }
+
+    /// Counts what all flows that are not done have moved, for a report of changes.
+    pub(super) fn count_under_way(&mut self, now: Time) {
+        for at in 0..self.streams.flowing.len() {
+            let stream = self.streams.flowing[at];
+            let (bytes, hops) = (self.flowed(stream, now), self.streams.hop_range(stream));
+            self.streams.links.count_under_way(&self.streams.hops[hops], bytes);
+        }
     }
 }
 

@@ -3,8 +3,6 @@
 //! Each has a number, as everywhere, and one that crosses a path for the first time gets a place: tables are by place, so
 //! that links on which nothing ever moves take no memory, and those that are used lie together.
 
-use std::ops::Range;
-
 use engine::{Bandwidth, Bytes, Duration, Time};
 
 use super::bounds::{FEW, PATIENCE};
@@ -75,7 +73,7 @@ pub(super) struct Links {
     pub few: u32,
     /// Fewest flows of a crowded link, see `slack.rs`.
     pub many: u32,
-    /// Fewest changes of rates of a crowded link, for each flow that has come.
+    /// Fewest changes of rates of a crowded link, for each flow that has come, times the flows on it.
     pub costly: u64,
     /// Links that may have become crowded in this instant.
     pub crowded: Vec<u32>,
@@ -89,7 +87,7 @@ pub(super) struct Links {
     fabric: u32,
     /// Links of the fabric that have flows, or have had some since the last report of changes; by number.
     moved: MovedLinks,
-    /// Bytes that flows on each have moved, while a report of changes counts them; else none.
+    /// Bytes that flows on each have moved, from when they are counted until the report of changes; else none.
     under_way: Vec<Bytes>,
     processes: u32,
     nics: u32,
@@ -398,7 +396,7 @@ impl Links {
     pub fn count_up(&mut self, link: u32) {
         let state = &mut self.all[link as usize];
         state.load += 1;
-        if state.slack == EXACT && state.load == self.many {
+        if state.slack == EXACT && state.load >= self.many {
             self.note_crowd(link);
         }
     }
@@ -431,25 +429,18 @@ impl Links {
         self.moved.all().filter_map(|id| self.find(id))
     }
 
-    /// Reports the links of the fabric that have flows, or have had some since the last such report. `under_way` has the
-    /// bytes that flows which are not done have moved, each with the range of its hops.
-    pub fn report_changes(
-        &mut self,
-        now: Time,
-        hops: &[u32],
-        under_way: &[(Bytes, Range<usize>)],
-        observer: &mut Report<'_>,
-    ) {
-        for (bytes, range) in under_way {
-            hops[range.clone()].iter().for_each(|at| self.under_way[*at as usize] += *bytes);
-        }
+    /// A flow that is not done has moved `bytes` over `path`: they count in the next report of changes.
+    pub fn count_under_way(&mut self, path: &[u32], bytes: Bytes) {
+        path.iter().for_each(|at| self.under_way[*at as usize] += bytes);
+    }
+
+    /// Reports the links of the fabric that have flows, or have had some since the last such report.
+    pub fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
         for at in self.moved() {
             let link_use = self.use_of(now, at, self.under_way[at as usize]);
             observer.record(now, &NetworkRecord::LinkUse(&link_use));
         }
-        for (_, range) in under_way {
-            hops[range.clone()].iter().for_each(|at| self.under_way[*at as usize] = Bytes(0));
-        }
+        self.under_way.fill(Bytes(0));
         let mut moved = std::mem::take(&mut self.moved);
         moved.keep(|id| self.find(id).is_some_and(|at| self.all[at as usize].load > 0));
         self.moved = moved;

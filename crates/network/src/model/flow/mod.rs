@@ -484,10 +484,8 @@ impl Network for Flow {
     }
 
     fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
-        let flowing = self.streams.flowing.iter();
-        let under_way: Vec<_> =
-            flowing.map(|stream| (self.flowed(*stream, now), self.streams.hop_range(*stream))).collect();
-        self.streams.links.report_changes(now, &self.streams.hops, &under_way, observer);
+        self.count_under_way(now);
+        self.streams.links.report_changes(now, observer);
     }
 
     fn looks(&self) -> u64 {

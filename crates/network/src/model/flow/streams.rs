@@ -22,6 +22,8 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct Stream {
     /// Reading of its bundle's clock at the end of its message; of a lone flow, the work of the message.
     pub due: Work,
+    /// Size of its message.
+    pub size: Bytes,
     /// Time at which its lone flow began.
     pub since: Time,
     /// Share of its last lone flow.
@@ -124,6 +126,7 @@ impl Streams {
         self.hops[first as usize..first as usize + path.len()].copy_from_slice(path);
         let stream = Stream {
             due: Work::ZERO,
+            size: Bytes(0),
             since: Time::ZERO,
             share: LoneShare::UNKNOWN,
             bundle: NONE,

@@ -7,6 +7,7 @@ use engine::{Bandwidth, Bytes, Duration, Key, Lane, Owner, Queue, Time, Token};
 use rand_chacha::rand_core::RngCore;
 
 use super::super::slack::EXACT;
+use super::super::streams::Streams;
 use super::super::{Flow, Sharing};
 use super::{fabric, hosts};
 use crate::topology::HostId;
@@ -53,6 +54,7 @@ fn send_until_costly(
             instants += 1;
             if instants % 8 == 0 {
                 check_slack(&flow);
+                check_ends(&flow, event.time);
                 most = carried_most(&flow).max(most);
             }
         }
@@ -72,6 +74,20 @@ fn check_slack(flow: &Flow) {
             let beside = flow.streams.path(stream).iter().map(|beside| links.all[*beside as usize].slack);
             assert!(beside.clone().all(|slack| (slack == EXACT) == (link.slack == EXACT)), "link {at}");
         }
+    }
+}
+
+/// The first flow that a link holds back has an event no later than its end.
+fn check_ends(flow: &Flow, now: Time) {
+    let Streams { links, bundles, wakes, .. } = &flow.streams;
+    for at in 0..links.all.len() as u32 {
+        let Some((end, reached)) = links.first_end(at, now) else { continue };
+        let first = links.held(at).iter().filter(|entry| entry.due <= reached);
+        let mut streams = first.flat_map(|entry| bundles.all[entry.number as usize].ending(reached));
+        assert!(
+            streams.all(|stream| wakes[stream as usize].at <= end),
+            "link {at}: nothing ends its first flow"
+        );
     }
 }
 
@@ -185,7 +201,7 @@ fn without_a_crowded_link_rates_are_exact() {
 fn rates_are_exact_until_they_cost_much() {
     let messages = all_to_all(0..48, Bytes(30_000), Duration::from_ns(200));
     let exact = send(&tree(), u32::MAX, &messages);
-    let [dear, cheap] = [20, 100_000].map(|costly| send_until_costly(&tree(), (16, costly), &messages));
+    let [dear, cheap] = [1_000, 10_000_000].map(|costly| send_until_costly(&tree(), (16, costly), &messages));
     assert_eq!(cheap, exact);
     assert_ne!(dear, exact);
     assert_ne!(dear, send(&tree(), 16, &messages), "rates are exact at first");
@@ -221,7 +237,7 @@ fn crowds_come_back_sooner() {
     let crowd = all_to_all(0..48, Bytes(30_000), Duration::from_ns(200));
     let both = [crowd.clone(), few.iter().map(late).collect()].concat();
     let exact = send(&tree(), u32::MAX, &few).0;
-    let crowded = (10, 20);
+    let crowded = (10, 400);
     assert!(send_until_costly(&tree(), crowded, &few).0 == exact, "few flows cost little");
     let (after, _) = send_until_costly(&tree(), crowded, &both);
     assert!(last(&after[..crowd.len()]) < 1e9, "the crowd has gone");
