@@ -27,6 +27,7 @@ SCRIPTS = (
     "gemini_latency",
     "gemini_throughput",
     "gemini_allreduce",
+    "gemini_scaling",
     "nsim",
     "nsim_pairwise",
     "saturation",

@@ -111,6 +111,12 @@ def test_allreduce_on_gemini_takes_no_less_than_possible(out):
     assert sum("predicted" in result.what for result in compared) == 2
 
 
+def test_an_allreduce_on_threads_and_in_processes(out):
+    compared = compare("gemini_scaling", out)
+    assert sum("the same outcome" in result.what for result in compared) == 3
+    assert (out / "gemini_scaling.png").exists()
+
+
 def test_random_ring_and_bruck(out):
     compare("nsim", out)
     assert (out / "nsim_random_ring.png").exists()
