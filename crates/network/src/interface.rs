@@ -134,8 +134,14 @@ impl dyn Network + '_ {
 
 /// One of several parts of a network that is cut.
 pub trait NetworkPart {
-    /// The least time between an event of this part and what it makes happen in another.
+    /// The least time between an event of this part and what it makes happen in another, whatever comes.
     fn lookahead(&self) -> Duration;
+
+    /// The same until crossings are taken again, of all parts together: the least of theirs, which each gives when its crossings
+    /// have been taken and before those are imported. At least [`NetworkPart::lookahead`].
+    fn current_lookahead(&self) -> Duration {
+        self.lookahead()
+    }
 
     /// Moves what has left for other parts since the last call to the end of `crossings`.
     fn take_crossings(&mut self, crossings: &mut Vec<Crossing>);

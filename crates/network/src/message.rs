@@ -176,7 +176,7 @@ impl Delays {
 pub struct Crossing {
     /// The part of the network that it goes to.
     pub to: u32,
-    /// Time of its effect there, at least [`crate::NetworkPart::lookahead`] after the event that made it.
+    /// Time of its effect there, at least [`crate::NetworkPart::current_lookahead`] after the event that made it.
     pub at: Time,
     /// The place of that event among those of the same time, stamped by the sender's queue.
     pub key: Key,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Lane, Owner, Queue, Time, Token};
+use engine::{Duration, Lane, Owner, Queue, Time, Token};
 use network::model::{Cutting, MODELS};
 use network::{
     Arrival, Cut, Delays, Fabric, Happening, HostParameters, Message, Network, NetworkRecord, Part,
@@ -91,18 +91,21 @@ pub fn run_with(
         Domain { queue, network, log: Vec::new() }
     };
     let mut domains: Vec<Domain> = (0..cut.parts()).map(domain).collect();
+    let mut lookahead = domains.iter_mut().map(|domain| domain.network.lookahead()).min().unwrap();
     loop {
         let first = domains.iter_mut().map(|domain| domain.queue.next_time()).min().unwrap();
         if first == Time::NEVER {
             return domains.into_iter().map(|domain| (domain.log, domain.network)).collect();
         }
-        let lookahead = domains.iter_mut().map(|domain| domain.network.lookahead()).min().unwrap();
         let end = if cut.parts() == 1 { Time::NEVER } else { first + lookahead };
         let mut crossings = Vec::new();
+        lookahead = Duration(u64::MAX);
         for domain in &mut domains {
             domain.advance(end, messages);
             if let Some(part) = domain.network.as_part() {
                 part.take_crossings(&mut crossings);
+                assert!(part.current_lookahead() >= part.lookahead());
+                lookahead = lookahead.min(part.current_lookahead());
             }
         }
         for crossing in crossings {

@@ -282,6 +282,7 @@ impl Domain {
     pub(super) fn note(&mut self, source: &dyn Source, sent: Time, looked: bool) -> Note {
         Note {
             next: self.queue.next_time().min(sent),
+            lookahead: self.network.as_part().map_or(Duration(u64::MAX), |part| part.current_lookahead()),
             events: self.events(),
             issued: source.issued(),
             announced: self.world.announced(),

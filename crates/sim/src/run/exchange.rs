@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use engine::Time;
+use engine::{Duration, Time};
 use mpi::{Issued, Rank};
 use network::Crossing;
 
@@ -14,7 +14,7 @@ use super::peers::Parcel;
 use super::progress::{Look, Progress, share_done};
 
 /// Words of a note.
-pub const NOTE_WORDS: usize = 10;
+pub const NOTE_WORDS: usize = 11;
 
 /// Mail from one domain to another.
 #[derive(Debug, Default)]
@@ -37,6 +37,8 @@ const LOOKS: u64 = 2;
 pub struct Note {
     /// Time of its first event, or of the first message that it has sent to another domain.
     pub next: Time,
+    /// See [`network::NetworkPart::current_lookahead`].
+    pub lookahead: Duration,
     /// Events handled.
     pub events: u64,
     /// See [`mpi::Source::issued`].
@@ -91,6 +93,7 @@ impl Note {
     /// Neutral note, of no domain.
     pub const NOTHING: Note = Note {
         next: Time::NEVER,
+        lookahead: Duration(u64::MAX),
         events: 0,
         issued: Some(Issued { given: 0.0, all: 0.0 }),
         announced: 0,
@@ -111,17 +114,30 @@ impl Note {
         let (reached, behind) = self.behind.unwrap_or(NOBODY);
         let [given, all] = self.issued.map_or([UNKNOWN; 2], |of| [of.given.to_bits(), of.all.to_bits()]);
         let ranks = u64::from(self.unfinished) << 32 | u64::from(behind.0);
-        let (next, in_flight) = (self.next.0, self.in_flight);
+        let (next, lookahead, in_flight) = (self.next.0, self.lookahead.0, self.in_flight);
         let (announced, moved) = (self.announced, self.moved);
-        [next, self.events, given, all, announced, moved, self.flags(), in_flight, reached.0, ranks]
+        [
+            next,
+            lookahead,
+            self.events,
+            given,
+            all,
+            announced,
+            moved,
+            self.flags(),
+            in_flight,
+            reached.0,
+            ranks,
+        ]
     }
 
     /// Decodes the words of [`Note::words`].
     pub fn from_words(words: [u64; NOTE_WORDS]) -> Note {
-        let [next, events, given, all, announced, moved, flags, in_flight, reached, ranks] = words;
+        let [next, lookahead, events, given, all, announced, moved, flags, in_flight, reached, ranks] = words;
         let behind = (Time(reached), Rank(ranks as u32));
         Note {
             next: Time(next),
+            lookahead: Duration(lookahead),
             events,
             issued: (all != UNKNOWN)
                 .then(|| Issued { given: f64::from_bits(given), all: f64::from_bits(all) }),
@@ -135,10 +151,11 @@ impl Note {
         }
     }
 
-    /// Merges two notes: the earlier first event, the sums of the counts, and the wishes of both.
+    /// Merges two notes: the earlier first event, the shorter lookahead, the sums of the counts, and the wishes of both.
     fn and(self, other: Note) -> Note {
         Note {
             next: self.next.min(other.next),
+            lookahead: self.lookahead.min(other.lookahead),
             events: self.events + other.events,
             issued: self.issued.zip(other.issued).map(|(one, other)| one.and(other)),
             announced: self.announced + other.announced,

@@ -130,6 +130,7 @@ impl Iterator for Opened<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::Duration;
     use mpi::{Issued, Rank};
     use network::CROSSING_WORDS;
 
@@ -144,10 +145,11 @@ mod tests {
         for issued in [None, Some(Issued::default()), Some(Issued { given: 0.75, all: 2.0 })] {
             let behind = issued.map(|_| (Time(5), Rank(6)));
             let (ends, looks) = (behind.is_some(), behind.is_none());
-            let (next, in_flight) = (Time::NEVER, u64::MAX);
+            let (next, lookahead, in_flight) = (Time::NEVER, Duration(7), u64::MAX);
             let (announced, moved, unfinished) = (9, 8, u32::MAX);
             let note = Note {
                 next,
+                lookahead,
                 events: 7,
                 issued,
                 announced,

@@ -23,7 +23,6 @@ pub struct Windows {
     /// The process of each domain.
     process_of: Vec<u32>,
     me: u32,
-    lookahead: Duration,
     until: Until,
     /// True if the window is to be left in the middle, since a requested stop has waited for long enough.
     leaves: AtomicBool,
@@ -77,7 +76,6 @@ impl Windows {
             here: domains_of(me, processes, all),
             process_of: process_of.collect(),
             me,
-            lookahead,
             until,
             leaves: AtomicBool::new(false),
         }
@@ -159,7 +157,7 @@ impl Windows {
                 return Ok(stop);
             }
             self.receive(parity, me, domain);
-            let end = (all.next + self.lookahead).min(self.until.end(all.unfinished));
+            let end = (all.next + all.lookahead).min(self.until.end(all.unfinished));
             others = all.events - note.events;
             let mut ask = |domain: &Domain, _: &dyn Source| user.next_step_since(domain, &all, others, false);
             domain.advance(end, source, &mut Poll { ask: &mut ask, bell });

@@ -3,12 +3,11 @@
 use engine::{Queue, Time};
 
 use super::Packet;
-use super::border::{Border, Import};
+use super::border::{Border, Import, SIZE, size_of};
 use super::index::{
     ChannelIndex, Course, MessageIndex, MessageNumber, PacketIndex, PacketNumber, PartIndex, PathIndex,
 };
 use super::rerouting::Way;
-use super::size::WireSize;
 use super::steps::Step;
 use super::transfers::Role;
 use super::waits::Waits;
@@ -48,7 +47,7 @@ impl Packet {
         let mut words = pack(&slot.message, slot.injected);
         words[FREE_AT] = luggage;
         words[5] = state.tail.0;
-        words[6] = two(channel.0, state.size.0);
+        words[SIZE] = two(channel.0, state.size.0);
         words[7] = two(slot.id.0, state.number.0);
         // The way of a packet that goes around is its next link.
         let place = if way.order > 0 { way.order | AROUND } else { self.routes.taken(state.path) };
@@ -68,6 +67,7 @@ impl Packet {
             }
             Import::Packet(words) => {
                 let (packet, channel) = self.take_in_packet(crossing.at, words);
+                self.border.count_in(size_of(words));
                 queue.place(crossing.at, crossing.key, Step::Ready(packet, channel).token());
             }
         }
@@ -95,7 +95,7 @@ impl Packet {
             self.messages.get_mut(index).path = first;
         }
         let path = PathIndex(first.0 + if order > 0 { 1 } else { place });
-        let packet = self.begin_packet(index, number, WireSize(words[6] as u32), path, course);
+        let packet = self.begin_packet(index, number, size_of(words), path, course);
         self.switch.set_mark(packet, luggage >> 24 & 1 == 1);
         let state = &mut self.packets[packet];
         state.tail = Time(words[5]);
@@ -103,7 +103,7 @@ impl Packet {
         if let Some(rerouting) = &mut self.rerouting {
             rerouting.set_way(packet, way);
         }
-        (packet, ChannelIndex(high(words[6])))
+        (packet, ChannelIndex(high(words[SIZE])))
     }
 
     /// Number of packets of `message` that have not arrived, after one that has just done so and left `here` others in

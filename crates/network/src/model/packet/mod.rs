@@ -360,6 +360,10 @@ impl NetworkPart for Packet {
         self.border.lookahead()
     }
 
+    fn current_lookahead(&self) -> Duration {
+        self.border.current_lookahead(&self.switch)
+    }
+
     fn take_crossings(&mut self, crossings: &mut Vec<Crossing>) {
         self.border.take_crossings(crossings);
     }
