@@ -214,7 +214,8 @@ impl OverTime {
 
 /// Sums the bytes of equal cells, ascending.
 fn merged(mut cells: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
-    cells.sort_unstable_by_key(|cell| cell.0);
+    // Stable, as that merges lists that are sorted, one behind the other, in one pass.
+    cells.sort_by_key(|cell| cell.0);
     cells.dedup_by(|later, first| {
         let same = later.0 == first.0;
         if same {
