@@ -119,11 +119,17 @@ impl Queue {
         self.length += 1;
         let event = Event { time: at, key, token };
         if at.0 >> BLOCK_BITS <= self.block {
-            self.late.push(Reverse(event));
+            self.be_late(event);
         } else {
             self.earliest = self.earliest.min(at);
             self.insert(event);
         }
+    }
+
+    /// Puts an event into the open block.
+    #[inline(never)]
+    fn be_late(&mut self, event: Event) {
+        self.late.push(Reverse(event));
     }
 
     /// Removes the first event and advances time to it.
@@ -215,11 +221,19 @@ impl Queue {
         let digit = (block >> (DIGIT_BITS * level)) as usize % VALUES;
         let bucket = &mut self.buckets[level * VALUES + digit];
         if bucket.is_empty() {
-            self.levels |= 1 << level;
-            self.words[level] |= 1 << (digit / 64);
-            self.filled[level][digit / 64] |= 1 << (digit % 64);
-            *bucket = self.spare.pop().unwrap_or_default();
+            return self.fill(level, digit, event);
         }
+        bucket.push(event);
+    }
+
+    /// Puts the first event into a bucket.
+    #[inline(never)]
+    fn fill(&mut self, level: usize, digit: usize, event: Event) {
+        self.levels |= 1 << level;
+        self.words[level] |= 1 << (digit / 64);
+        self.filled[level][digit / 64] |= 1 << (digit % 64);
+        let bucket = &mut self.buckets[level * VALUES + digit];
+        *bucket = self.spare.pop().unwrap_or_default();
         bucket.push(event);
     }
 

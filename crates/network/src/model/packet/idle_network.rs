@@ -74,7 +74,7 @@ impl Packet {
     fn nic_link_bandwidth(&self, message: &Message) -> Bandwidth {
         let (topology, nics) = (&self.alone.fabric.topology, message.nic_pair());
         let up = self.switch.kind(topology.nic_up(message.from.host, nics.from));
-        up.bandwidth.min(self.switch.kind(topology.nic_down(message.to.host, nics.to)).bandwidth)
+        up.bandwidth().min(self.switch.kind(topology.nic_down(message.to.host, nics.to)).bandwidth())
     }
 
     /// Time for which the links of a NIC, of `bandwidth` each, carry a message of `size` side by side.

@@ -278,7 +278,9 @@ impl Network for Packet {
     }
 
     fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
-        self.prefetch_events(queue);
+        if self.packets.are_many() {
+            self.prefetch_events(queue);
+        }
         self.keep_up(now, queue);
         let told = arrivals.len();
         match Step::of(event) {

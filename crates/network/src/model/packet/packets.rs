@@ -31,6 +31,9 @@ pub(super) struct InTransit {
     pub waits: Waits,
 }
 
+/// Number of packets from which on memory is prefetched: each comes with some 150 bytes of links and channels.
+const MANY: usize = 1 << 12;
+
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
@@ -68,6 +71,12 @@ impl Packets {
     /// Number of them.
     pub fn count(&self) -> usize {
         self.all.len() - self.free.len()
+    }
+
+    /// True if there have been so many at a time that they and their links do not fit into a core's own caches.
+    #[inline]
+    pub fn are_many(&self) -> bool {
+        self.all.len() > MANY
     }
 
     /// Asks for the packet at `index`.

@@ -171,7 +171,7 @@ impl Routes {
     /// True if a packet, which is first of `channel` and next at `place`, may still change its route: then it does so at the
     /// end of the instant.
     pub fn defer(&mut self, channel: ChannelIndex, place: PathIndex) -> bool {
-        let waits = self.paths.taken(place) <= self.decisions;
+        let waits = self.decisions == u32::MAX || self.paths.taken(place) <= self.decisions;
         if waits {
             self.deciding.push(channel);
         }
@@ -208,11 +208,12 @@ impl Routes {
         plane: LinkId,
         load: &dyn Load,
     ) -> Change {
+        let (taken, links) = self.paths.position(packet.path);
         let at = RoutingState {
             trip,
             course: self.courses[index.at()].0,
-            taken: self.paths.taken(packet.path),
-            links: self.paths.length(packet.path),
+            taken,
+            links,
             next: LinkId(self.channel_count.link_of(packet.wants).0 - plane.0),
         };
         match fabric.routing.adapt(&*fabric.topology, &at, load, &mut self.links) {

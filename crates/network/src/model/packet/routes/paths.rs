@@ -59,9 +59,10 @@ impl Paths {
         PathIndex(place.0 - self.taken(place))
     }
 
-    /// Number of channels of the path of `place`.
-    pub fn length(&self, place: PathIndex) -> u32 {
-        self.all[self.first(place).at() - 1] & !MARK
+    /// Number of channels of its path that stand before `place`, and of all.
+    pub fn position(&self, place: PathIndex) -> (u32, u32) {
+        let taken = self.taken(place);
+        (taken, self.all[place.at() - taken as usize - 1] & !MARK)
     }
 
     /// Number of channels of its path that stand before `place`.

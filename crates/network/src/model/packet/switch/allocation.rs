@@ -26,8 +26,6 @@ pub(in super::super) enum Allocation {
 /// The best request that an output has found so far.
 #[derive(Debug, Clone, Copy)]
 struct Choice {
-    /// The least is granted.
-    key: (Time, u32),
     requester: Requester,
     /// The request before it in the list.
     before: Requester,
@@ -97,15 +95,16 @@ impl Switch {
         while requester != Requester::NONE {
             let look = self.look(now, requester, packets);
             if look.is_ready && may_go(self, look.wants, look.size) {
-                let key = self.key(requester, last, packets, messages);
-                if chosen.is_none_or(|chosen| key < chosen.key) {
-                    chosen = Some(Choice { key, requester, before });
+                // Mostly there is one request, which needs no key.
+                let key = |requester| self.key(requester, last, packets, messages);
+                if chosen.is_none_or(|chosen| key(requester) < key(chosen.requester)) {
+                    chosen = Some(Choice { requester, before });
                 }
             }
             before = requester;
             requester = look.next;
         }
-        let Choice { requester, before, .. } = chosen?;
+        let Choice { requester, before } = chosen?;
         let source = self.source(requester);
         self.ports[link.at()].granted = requester;
         self.unlink(link, before, source);
@@ -157,7 +156,7 @@ impl Switch {
         }
     }
 
-    /// Requests are granted in this order.
+    /// The request with the least is granted.
     fn key(
         &self,
         requester: Requester,

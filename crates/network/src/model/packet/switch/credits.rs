@@ -121,7 +121,11 @@ impl Credits {
     }
 
     /// Bytes that `channel` may send at `now`, whether their credits have been taken in or not.
+    #[inline]
     pub fn known(&self, now: Time, channel: &VirtualChannel) -> u32 {
+        if channel.coming == 0 || channel.comes_at > now {
+            return channel.credit;
+        }
         let come = self.on_their_way(channel).take_while(|(at, _)| *at <= now);
         channel.credit + come.map(|(_, bytes)| bytes).sum::<u32>()
     }

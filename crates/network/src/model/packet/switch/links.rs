@@ -10,16 +10,42 @@ use super::super::waits::Resource;
 use super::requests::Requester;
 use crate::topology::{LinkId, Node, Topology};
 
+/// Bandwidth of a link or crossbar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Rate {
+    bandwidth: Bandwidth,
+    /// Transfer time of one byte \[ps\], if that is a whole number.
+    per_byte: Option<u64>,
+}
+
+impl Rate {
+    pub fn new(bandwidth: Bandwidth) -> Rate {
+        const SECOND: u64 = 1_000_000_000_000;
+        let per_byte = match bandwidth {
+            Bandwidth::INFINITE => Some(0),
+            Bandwidth(rate) => (rate > 0 && SECOND % rate == 0).then(|| SECOND / rate),
+        };
+        Rate { bandwidth, per_byte }
+    }
+
+    /// Time in which `size` passes.
+    #[inline]
+    pub fn transfer(self, size: WireSize) -> Duration {
+        match self.per_byte {
+            Some(per_byte) => Duration(per_byte * size.wide()),
+            None => self.bandwidth.transfer(size.into()),
+        }
+    }
+}
+
 /// Properties that links of one kind have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct LinkKind {
-    pub bandwidth: Bandwidth,
+    rate: Rate,
     /// The cable alone.
     pub cable: Duration,
     /// Pipeline of the router at the end; zero at a host.
     pub pipeline: Duration,
-    /// Transfer time of one byte \[ps\], if that is a whole number.
-    per_byte: Option<u64>,
     /// True if it leads to a host.
     pub down: bool,
     /// True if it comes from a host.
@@ -32,18 +58,20 @@ impl LinkKind {
     /// Time that a packet of `size` is on the wire.
     #[inline]
     pub fn transfer(&self, size: WireSize) -> Duration {
-        match self.per_byte {
-            Some(per_byte) => Duration(per_byte * size.wide()),
-            None => self.bandwidth.transfer(size.into()),
-        }
+        self.rate.transfer(size)
+    }
+
+    /// Bandwidth of one of them.
+    pub fn bandwidth(&self) -> Bandwidth {
+        self.rate.bandwidth
     }
 
     /// The bytes that it sends in `time`.
     pub fn sends_in(&self, time: Duration) -> Bytes {
-        if self.bandwidth == Bandwidth::INFINITE {
+        if time == Duration::ZERO || self.bandwidth() == Bandwidth::INFINITE {
             return Bytes(0);
         }
-        Bytes((u128::from(self.bandwidth.0) * u128::from(time.0) / 1_000_000_000_000) as u64)
+        Bytes((u128::from(self.bandwidth().0) * u128::from(time.0) / 1_000_000_000_000) as u64)
     }
 }
 
@@ -173,11 +201,8 @@ fn kind_of(topology: &dyn Topology, link: LinkId, options: &PacketOptions) -> Li
     let link = topology.link(link);
     let down = matches!(link.to, Node::Host(_));
     let pipeline = if down { Duration::ZERO } else { options.pipeline.min(link.latency) };
-    let per_byte = (link.bandwidth.0 > 0 && 1_000_000_000_000 % link.bandwidth.0 == 0)
-        .then(|| 1_000_000_000_000 / link.bandwidth.0);
-    let per_byte = if link.bandwidth == Bandwidth::INFINITE { Some(0) } else { per_byte };
     let cable = link.latency.saturating_sub(pipeline);
     let up = matches!(link.from, Node::Host(_));
     let resource = Resource::of_class(link.class);
-    LinkKind { bandwidth: link.bandwidth, cable, pipeline, per_byte, down, up, resource }
+    LinkKind { rate: Rate::new(link.bandwidth), cable, pipeline, down, up, resource }
 }

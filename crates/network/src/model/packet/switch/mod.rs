@@ -16,7 +16,7 @@ mod state;
 
 use std::ops::Range;
 
-use engine::{Bandwidth, Bytes, Lane, Owner, Queue, Time};
+use engine::{Bytes, Lane, Owner, Queue, Time};
 
 use super::index::ChannelIndex;
 use super::options::{Arbitration, PacketOptions};
@@ -25,7 +25,7 @@ use super::steps::{NOTHING, Step};
 use crate::model::moved_links::MovedLinks;
 use crate::topology::{LinkId, Topology};
 use credits::Credits;
-use links::{Port, VirtualChannel};
+use links::{Port, Rate, VirtualChannel};
 use marks::Marks;
 use nic_links::NicLinks;
 use output_buffers::OutputBuffers;
@@ -38,36 +38,47 @@ pub(super) use output_buffers::Departure;
 pub(super) use passage::Passage;
 pub(super) use requests::{Request, Source};
 
-/// Number of virtual channels of each link.
+/// Number of virtual channels of each link, and their places: each link has a power of two of them, the last of which may be
+/// nobody's, so that nothing is divided to find a channel's link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ChannelCount(pub u32);
+pub(super) struct ChannelCount {
+    count: u32,
+    /// Binary logarithm of the number of places of each link.
+    shift: u32,
+}
 
 impl ChannelCount {
+    /// `count` virtual channels for each link, at least one.
+    pub fn new(count: u8) -> ChannelCount {
+        ChannelCount { count: count.into(), shift: u32::from(count).next_power_of_two().trailing_zeros() }
+    }
+
+    /// Number of places for the virtual channels of `links` links.
+    pub fn places(self, links: u32) -> usize {
+        (links as usize) << self.shift
+    }
+
     /// The link of a virtual channel.
     #[inline]
     pub fn link_of(self, channel: ChannelIndex) -> LinkId {
-        LinkId(match self.0 {
-            1 => channel.0,
-            2 => channel.0 / 2,
-            count => channel.0 / count,
-        })
+        LinkId(channel.0 >> self.shift)
     }
 
     /// Number of a virtual channel among those of its link.
     #[inline]
     pub fn number_of(self, channel: ChannelIndex) -> u8 {
-        (channel.0 - self.link_of(channel).0 * self.0) as u8
+        (channel.0 & ((1 << self.shift) - 1)) as u8
     }
 
     /// Virtual channel `number` of `link`.
     #[inline]
     pub fn channel(self, link: LinkId, number: u8) -> ChannelIndex {
-        ChannelIndex(link.0 * self.0 + u32::from(number))
+        ChannelIndex((link.0 << self.shift) + u32::from(number))
     }
 
     /// The last virtual channel of `link`.
     pub fn last_of(self, link: LinkId) -> ChannelIndex {
-        ChannelIndex(link.0 * self.0 + self.0 - 1)
+        ChannelIndex((link.0 << self.shift) + self.count - 1)
     }
 
     /// The channel of `link` that has the number of `channel` on its own link.
@@ -78,8 +89,8 @@ impl ChannelCount {
     /// The virtual channels of `link`, as indices.
     #[inline]
     pub fn range(self, link: LinkId) -> Range<usize> {
-        let first = link.0 * self.0;
-        first as usize..(first + self.0) as usize
+        let first = link.0 << self.shift;
+        first as usize..(first + self.count) as usize
     }
 
     /// The virtual channels of `link`.
@@ -117,7 +128,7 @@ pub(super) struct Switch {
     /// Output buffers, where routers have some.
     outputs: Option<Box<OutputBuffers>>,
     /// Rate of the crossbars; `None` is that of the faster of the two links.
-    crossbar: Option<Bandwidth>,
+    crossbar: Option<Rate>,
     arbitration: Arbitration,
     /// Room in the buffer of each channel; `None` is without limit.
     buffer: Option<Bytes>,
@@ -138,15 +149,15 @@ impl Switch {
         senders: usize,
         is_lossy: bool,
     ) -> Switch {
-        let count = topology.links() as usize * usize::from(channels);
+        let channel_count = ChannelCount::new(channels);
+        let count = channel_count.places(topology.links());
         assert!(count < NOTHING as usize, "fewer than 2^30 virtual channels");
         assert!(u32::from(channels) <= u32::BITS, "at most 32 virtual channels for each link");
         let (kinds, ports) = links::all(topology, options);
-        let outputs = options
-            .output_buffer
-            .map(|buffer| Box::new(OutputBuffers::new(ports.len(), usize::from(channels), buffer)));
+        let outputs =
+            options.output_buffer.map(|buffer| Box::new(OutputBuffers::new(ports.len(), count, buffer)));
         Switch {
-            channel_count: ChannelCount(channels.into()),
+            channel_count,
             kinds,
             nic_links: NicLinks::new(topology),
             moved: MovedLinks::new(ports.len()),
@@ -157,7 +168,7 @@ impl Switch {
             marked: Vec::new(),
             marks: None,
             outputs,
-            crossbar: options.crossbar,
+            crossbar: options.crossbar.map(Rate::new),
             arbitration: options.arbitration,
             buffer: options.buffer,
             is_lossy,

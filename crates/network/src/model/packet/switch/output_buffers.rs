@@ -89,7 +89,7 @@ pub(in super::super) enum Departure {
 }
 
 impl OutputBuffers {
-    /// Empty buffers of `size` for `channels` channels of each of `links` links.
+    /// Empty buffers of `size` for `channels` channels of `links` links.
     pub fn new(links: usize, channels: usize, size: Bytes) -> OutputBuffers {
         let size = WireSize(size.0 as u32);
         let port = OutputPort {
@@ -106,12 +106,7 @@ impl OutputBuffers {
             lacks: false,
             left_at: Time::ZERO,
         };
-        OutputBuffers {
-            size,
-            ports: vec![port; links],
-            buffers: vec![buffer; links * channels],
-            origins: Vec::new(),
-        }
+        OutputBuffers { size, ports: vec![port; links], buffers: vec![buffer; channels], origins: Vec::new() }
     }
 
     /// Takes the room back that the last packet of `link` has left, which is idle.
@@ -353,8 +348,12 @@ impl Switch {
     }
 
     /// Bytes in the output buffers of `link` at `now`.
+    #[inline]
     pub fn stored(&self, now: Time, link: LinkId) -> Bytes {
-        let Some(outputs) = &self.outputs else { return Bytes(0) };
+        self.outputs.as_ref().map_or(Bytes(0), |outputs| self.stored_in(outputs, now, link))
+    }
+
+    fn stored_in(&self, outputs: &OutputBuffers, now: Time, link: LinkId) -> Bytes {
         let buffers = &outputs.buffers[self.channel_count.range(link)];
         let taken: u64 = buffers.iter().map(|buffer| outputs.size.wide() - buffer.room.wide()).sum();
         let is_idle = self.ports[link.at()].idle_at <= now;

@@ -62,7 +62,7 @@ impl Switch {
     pub(super) fn crossing_time(&self, come: &LinkKind, link: LinkId, size: WireSize) -> Duration {
         match self.crossbar {
             None => come.transfer(size).min(self.kind(link).transfer(size)),
-            Some(rate) => rate.transfer(size.into()),
+            Some(rate) => rate.transfer(size),
         }
     }
 

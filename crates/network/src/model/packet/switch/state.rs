@@ -25,7 +25,7 @@ impl Switch {
 
     /// The least time for which a packet of `size` is on the wire of a link, or crosses a router.
     pub fn least_transfer(&self, size: WireSize) -> Duration {
-        let crossing = self.crossbar.map(|rate| rate.transfer(size.into()));
+        let crossing = self.crossbar.map(|rate| rate.transfer(size));
         let on_links = self.kinds.iter().map(|kind| kind.transfer(size));
         on_links.chain(crossing).min().unwrap_or(Duration::ZERO)
     }
@@ -111,7 +111,7 @@ impl Switch {
         prefetch(&self.ports, link.at());
         let channels = self.channel_count.range(link);
         prefetch(&self.channels, channels.start);
-        if self.channel_count.0 > 2 {
+        if channels.len() > 2 {
             prefetch(&self.channels, channels.end - 1);
         }
     }

@@ -141,9 +141,9 @@ impl Packet {
         let mut links = Vec::new();
         fabric.route(Trip::new(message.from.host, message.to.host, 0), &Unloaded, &mut links);
         let kinds = links.iter().map(|link| self.switch.kind(*link));
-        let narrowest = kinds.min_by_key(|kind| kind.bandwidth).expect("a way has links");
+        let narrowest = kinds.min_by_key(|kind| kind.bandwidth()).expect("a way has links");
         let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
-        let by_host = regime.nic_rate.min(regime.process_rate) < narrowest.bandwidth;
+        let by_host = regime.nic_rate.min(regime.process_rate) < narrowest.bandwidth();
         if by_host { Resource::NIC } else { narrowest.resource }
     }
 }
