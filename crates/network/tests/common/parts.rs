@@ -92,9 +92,15 @@ pub fn run_with(
     };
     let mut domains: Vec<Domain> = (0..cut.parts()).map(domain).collect();
     let mut lookahead = domains.iter_mut().map(|domain| domain.network.lookahead()).min().unwrap();
+    let current = |domains: &mut [Domain]| -> Vec<_> {
+        let parts = domains.iter_mut().filter_map(|domain| domain.network.as_part());
+        parts.map(|part| part.current_lookahead()).collect()
+    };
+    let idle = current(&mut domains);
     loop {
         let first = domains.iter_mut().map(|domain| domain.queue.next_time()).min().unwrap();
         if first == Time::NEVER {
+            assert_eq!(current(&mut domains), idle, "nothing that {name} looks ahead for is left");
             return domains.into_iter().map(|domain| (domain.log, domain.network)).collect();
         }
         let end = if cut.parts() == 1 { Time::NEVER } else { first + lookahead };
