@@ -113,7 +113,8 @@ def test_allreduce_on_gemini_takes_no_less_than_possible(out):
 
 def test_an_allreduce_on_threads_and_in_processes(out):
     compared = compare("gemini_scaling", out)
-    assert sum("the same outcome" in result.what for result in compared) == 3
+    # One thread has nothing but itself to be compared with.
+    assert sum("the same outcome" in result.what for result in compared) == 2
     assert (out / "gemini_scaling.png").exists()
 
 

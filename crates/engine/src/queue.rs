@@ -119,7 +119,7 @@ impl Queue {
         self.length += 1;
         let event = Event { time: at, key, token };
         if at.0 >> BLOCK_BITS <= self.block {
-            self.be_late(event);
+            self.push_late(event);
         } else {
             self.earliest = self.earliest.min(at);
             self.insert(event);
@@ -128,7 +128,7 @@ impl Queue {
 
     /// Puts an event into the open block.
     #[inline(never)]
-    fn be_late(&mut self, event: Event) {
+    fn push_late(&mut self, event: Event) {
         self.late.push(Reverse(event));
     }
 

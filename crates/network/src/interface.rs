@@ -137,8 +137,8 @@ pub trait NetworkPart {
     /// The least time between an event of this part and what it makes happen in another, whatever comes.
     fn lookahead(&self) -> Duration;
 
-    /// The same until crossings are taken again, of all parts together: the least of theirs, which each gives when its crossings
-    /// have been taken and before those are imported. At least [`NetworkPart::lookahead`].
+    /// The least such time in the next window, by what is in the network now: that of the whole network is the least of all
+    /// parts. To be asked after the crossings were taken and before they are imported. At least [`NetworkPart::lookahead`].
     fn current_lookahead(&self) -> Duration {
         self.lookahead()
     }

@@ -1,7 +1,7 @@
 //! The copies of vectors of BLAS, in programs that fold memory: those of shared blocks are left out.
 //!
-//! A shared block holds nothing that means something, so neither does its copy. A row of a matrix touches a page for each
-//! of its elements: HPL's pivot search copies one row for each column, a tenth of the processor time of a simulation with
+//! The contents of a shared block have no meaning, and neither have those of a copy. A row of a matrix touches a page for
+//! each of its elements: HPL's pivot search copies one row for each column, a tenth of the processor time of a simulation with
 //! N = 100,000 on 256 ranks. All other copies are made, here and not in a rank's own copy of the library, so that the code
 //! is in the caches when the next rank calls it.
 

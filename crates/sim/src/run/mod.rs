@@ -1,8 +1,8 @@
 //! A run: one domain, or several in windows, each on a thread of its own.
 //!
 //! A domain is a part of the network with its hosts and ranks (see [`network::Cut`]). Domains advance until the first
-//! event of any of them plus the lookahead (the least time of any effect on another domain, by what is in the network then), then exchange their
-//! messages: conservative windows. Source: Nicol, "The cost of conservative synchronization in parallel discrete
+//! event of any of them plus the lookahead (the least time of any effect on another domain, by what is in the network
+//! then), then exchange their messages: conservative windows. Source: Nicol, "The cost of conservative synchronization in parallel discrete
 //! event simulations" (JACM 40(2), 1993), YAWNS. The order of events does not depend on the cut, so neither does the
 //! outcome.
 

@@ -25,12 +25,14 @@
 //! take less than their rate of a link (see `classes.rs`) share less than all of what it has left.
 //!
 //! A link carries less than (1 + 2⁻⁶)² of its capacity, and one that holds flows back more than (1 - 2⁻⁶)²: 1/32 more or
-//! less at any time. No such bound holds for times, in which errors of rates add up or cancel. Beside exact rates, makespans
-//! of all-to-alls, linear and in a row, of 2 to 64 KiB on 48 to 256 hosts of aries, hopper and mustang, linear and random, are 0.2 % short to
-//! 0.8 % long, mean latencies 0.2 % short to 0.4 % long, 99 of 100 latencies within 1.5 %, and the longest within 4 %; where
-//! all hosts send in step, the times of a few all-to-alls in a row may be off by 2 %, since less moves who comes first. Halos, whose
-//! steps wait for each other and would end up to 4 % later, change their rates less often: of 7 kB and 64 KiB on 1,024 ranks of these
-//! machines they are exact, or end within 0.1 % where 24 ranks share a host.
+//! less at any time. No such bound holds for times, in which errors of rates add up or cancel. Measured beside exact rates, on
+//! all-to-alls of 2 to 64 KiB between 48 to 256 hosts of aries, hopper and mustang: makespans are 0.2 % short to 0.8 % long,
+//! mean latencies 0.2 % short to 0.4 % long; the 99th percentile of latencies is off by up to 1.5 %, the longest by up to 4 %,
+//! and that of a single message by more. Where all hosts send at the same instants, a small difference changes the order of
+//! all that follows: several linear all-to-alls between 96 hosts of aries, one after the other, are off by up to 2 %. Halos,
+//! whose steps wait for each other and would end up to 4 % later, change their rates less often: of 7 kB and 64 KiB on 1,024
+//! ranks of these machines they are exact, or end within 0.1 % where 24 ranks share a host.
+//!
 //! Rates depend on the order of instants, and may on that in which simultaneous messages are handed over, which is the same
 //! in each run.
 

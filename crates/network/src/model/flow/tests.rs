@@ -90,6 +90,7 @@ fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64, patience: u8) -> (V
     let count = fabric.topology.hosts();
     let mut flow = Flow::new(fabric, hosts(nic_rates), Sharing::MaxMin);
     (flow.streams.links.patience, flow.streams.links.few) = (patience, 0);
+    // No link has slack: rates are exact.
     flow.streams.links.many = u32::MAX;
     let (mut seen, mut bounded) = (Vec::new(), 0);
     let mut random = engine::random::stream(5, "flow-test", 0);
