@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 MATRIX = Path(__file__).parents[2] / "bench" / "matrix.py"
 
 
@@ -55,3 +57,23 @@ def test_a_name_that_no_cell_has_is_refused() -> None:
         [sys.executable, str(MATRIX), "--only", "nothing like it"], capture_output=True, text=True
     )
     assert done.returncode == 1 and "no cell has 'nothing like it'" in done.stderr
+
+
+def beside(*words: str) -> str:
+    script = MATRIX.with_name("beside.py")
+    command = [sys.executable, str(script), str(MATRIX.parents[1]), "--rounds", "1", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_build_beside_itself_sends_the_same_messages() -> None:
+    said = beside("--quick", "--matrix", "loggp, all-to-all pairwise 1 KiB, torus")
+    (columns,) = re.findall(r"^loggp: all-to-all .{43}(.*)$", said, re.MULTILINE)
+    times, rates = columns.split()[:2], columns.replace(",", "").split()[3:]
+    sent = [float(time) * float(rate) for time, rate in zip(times, rates, strict=True)]
+    assert sent == pytest.approx([32 * 31] * 2, rel=0.02)
+    assert re.search(r"^loggp, here: [\d,]+ messages/s", said, re.MULTILINE)
+
+
+def test_a_run_is_ended_at_the_limit() -> None:
+    said = beside("--limit", "1", "--matrix", "flow, all-to-all linear 1 KiB, dragonfly, linear")
+    assert "both take more than 1 s" in said

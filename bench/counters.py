@@ -1,0 +1,115 @@
+"""Instructions, cache misses and branches of each message, and of each hop of a packet, in two builds.
+
+Run it as `python bench/counters.py [OTHER] [--only TEXT]`, where OTHER is another checkout that is built;
+without it, this one alone is counted. valgrind's cachegrind counts, with a simple model of caches (32 KiB of
+data, then 8 MiB) and of the prediction of branches: no counters of the processor are needed, and neither the
+machine nor other work on it changes the numbers. Each case runs with fewer and with more iterations, and the
+difference is shared among the further messages, so that the start counts for nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[1]
+COUNTERS = {
+    "instructions": "I refs",
+    "reads and writes": "D refs",
+    "first-level misses": "D1 misses",
+    "last-level misses": "LLd misses",
+    "branches": "Branches",
+    "mispredicted": "Mispredicts",
+}
+"""What is counted, and how cachegrind calls it."""
+
+TORUS = "nsim-torus --set topology.sizes=[4,4,4] -n 64"
+CASES = {
+    "loggp, halo 8 B": (f"{TORUS} --model loggp halo3d --bytes 8B", (20, 120)),
+    "loggp, all-to-all linear 1 KiB": (
+        f"{TORUS} --model loggp alltoall --bytes 1KiB --algorithm linear",
+        (1, 11),
+    ),
+    "flow, halo 7 kB, torus": (f"{TORUS} --model flow halo3d --bytes 7kB", (10, 40)),
+    "flow, halo 7 kB, fat tree": ("mustang --ppn 1 -n 64 --model flow halo3d --bytes 7kB", (10, 40)),
+    "flow, all-to-all linear 1 KiB": (
+        "mustang --ppn 1 -n 64 --model flow alltoall --bytes 1KiB --algorithm linear",
+        (1, 6),
+    ),
+    "packet, all-to-all 1 KiB": (f"{TORUS} --model packet alltoall --bytes 1KiB", (1, 6)),
+    "packet, all-to-all 32 KiB": (f"{TORUS} --model packet alltoall --bytes 32KiB", (1, 2)),
+    "packet, halo 8 B": (f"{TORUS} --model packet halo3d --bytes 8B", (10, 40)),
+}
+"""Arguments of `hopcast run`, and the two numbers of iterations."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counts of one run."""
+
+    messages: int
+    packet_hops: int
+    counts: tuple[int, ...]
+    """In the order of `COUNTERS`."""
+
+
+def count(checkout: Path, arguments: str, iterations: int) -> Counted:
+    """One `hopcast run` of a checkout under cachegrind."""
+    command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--branch-sim=yes"]
+    command += ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"]
+    command += ["--cachegrind-out-file=/dev/null", sys.executable, "-m", "hopcast", "run"]
+    command += [*arguments.split(), "--iterations", str(iterations), "--threads", "1", "--json"]
+    environment = {**os.environ, "PYTHONPATH": str(checkout / "python"), "PYTHONHASHSEED": "0"}
+    with tempfile.TemporaryFile("w+") as printed:
+        done = subprocess.run(
+            command, env=environment, stdout=printed, stderr=subprocess.PIPE, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+        printed.seek(0)
+        report = json.load(printed)
+    found = [re.search(rf"{name}: +([\d,]+)", done.stderr) for name in COUNTERS.values()]
+    counts = tuple(int(number[1].replace(",", "")) for number in found if number)
+    if len(counts) != len(COUNTERS):
+        raise SystemExit(f"cachegrind printed something else than expected:\n{done.stderr}")
+    return Counted(report["messages"], report["packet_hops"], counts)
+
+
+def of_each(checkout: Path, case: str) -> tuple[list[float], float]:
+    """Counts of each further message, and how many packet-hops each takes."""
+    arguments, (fewer, more) = CASES[case]
+    first, second = (count(checkout, arguments, iterations) for iterations in (fewer, more))
+    messages = second.messages - first.messages
+    hops = (second.packet_hops - first.packet_hops) / messages
+    return [(b - a) / messages for a, b in zip(first.counts, second.counts, strict=True)], hops
+
+
+def main() -> None:
+    """Prints a block of lines for each case."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("other", type=Path, nargs="?", help="another checkout, built")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    options = parser.parse_args()
+    checkouts = [path for path in (options.other, HERE) if path is not None]
+    title = " ".join(f"{name:>12}" for name in (["other", "here"] if options.other else ["here"]))
+    for case in (case for case in CASES if options.only in case):
+        each = [of_each(checkout, case) for checkout in checkouts]
+        print(f"{case:32} {title}   of each message")
+        for number, name in enumerate(COUNTERS):
+            print(f"  {name:30} {' '.join(f'{counts[number]:12,.1f}' for counts, _ in each)}", flush=True)
+        if each[-1][1]:
+            per_hop = [counts[0] / hops for counts, hops in each]
+            print(f"  {'instructions of each hop':30} {' '.join(f'{value:12,.1f}' for value in per_hop)}")
+
+
+if __name__ == "__main__":
+    main()
