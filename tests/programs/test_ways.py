@@ -72,9 +72,11 @@ def test_times_of_messages_and_work(ways, model) -> None:
 @pytest.mark.parametrize(
     ("what", "code", "said"),
     [
+        ("missing", 3, "hopcast_isend"),
         ("missing", 3, "NIC 2 is asked for, but a host has 2, NICs 0 to 1"),
         ("hinted", 3, "NIC 5 is asked for, but a host has 2, NICs 0 to 1"),
         ("half", 3, "the NIC of the destination is left open, but not that of the other end"),
+        ("copies", 3, "hopcast_send"),
         ("copies", 3, "copies are HOPCAST_PLATFORM_COPIES, HOPCAST_ZERO_COPY or HOPCAST_TWO_COPY, not 3"),
         ("negative", 3, "a time to compute is 0 or more, not -1"),
         ("hint", 3, "hopcast_destination_nic is the number of a NIC, not 'first'"),

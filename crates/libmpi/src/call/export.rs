@@ -52,10 +52,20 @@ impl Outcome for Handle {
 /// Runs `body` for the rank that calls `function`, which is for the time between MPI_Init and MPI_Finalize.
 #[inline]
 pub(super) fn enter<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -> T::C {
+    enter_as(function, function, body)
+}
+
+/// The same for a function that counts as a call of MPI's `counted`; its errors name `function`.
+#[inline]
+pub(super) fn enter_as<T: Outcome>(
+    counted: &'static str,
+    function: &'static str,
+    body: impl FnOnce(&Process) -> T,
+) -> T::C {
     match Process::running() {
         Some(me) if me.uses_mpi() => {
-            let _inside = me.enter_call(function);
-            me.call(function, || body(me).answer(me, function))
+            let _inside = me.enter_call(counted);
+            me.call(counted, || body(me).answer(me, function))
         }
         Some(me) => error::out_of_time(me, function),
         None => no_rank(function),

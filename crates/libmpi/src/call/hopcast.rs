@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use engine::{Bytes, Duration};
 use mpi::operation::{Op, SendMode, Start, Work};
 
-use super::export::{enter, enter_at_any_time, no_place};
+use super::export::{enter_as, enter_at_any_time, no_place};
 use super::point_to_point::{Lending, Outgoing, settle, via};
 use super::request::{self, Pending};
 use crate::abi::error::{Answer, Class, Error};
@@ -46,7 +46,7 @@ pub unsafe extern "C-unwind" fn hopcast_send(
     destination_nic: c_int,
     copies: c_int,
 ) -> c_int {
-    enter("MPI_Send", |me| -> Answer {
+    enter_as("MPI_Send", "hopcast_send", |me| -> Answer {
         let message = (buffer, count, datatype, to, tag, comm);
         // SAFETY: the caller says so.
         let message = unsafe { outgoing(message, (source_nic, destination_nic, copies))? };
@@ -74,7 +74,7 @@ pub unsafe extern "C-unwind" fn hopcast_isend(
     destination_nic: c_int,
     copies: c_int,
 ) -> c_int {
-    enter("MPI_Isend", |me| -> Answer {
+    enter_as("MPI_Isend", "hopcast_isend", |me| -> Answer {
         if request.is_null() {
             return Err(no_place("request"));
         }
