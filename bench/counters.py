@@ -21,14 +21,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
 COUNTERS = {
-    "instructions": "I refs",
-    "reads and writes": "D refs",
-    "first-level misses": "D1 misses",
+    "instructions": "I +refs",
+    "reads and writes": "D +refs",
+    "first-level misses": "D1 +misses",
     "last-level misses": "LLd misses",
     "branches": "Branches",
     "mispredicted": "Mispredicts",
 }
-"""What is counted, and how cachegrind calls it."""
+"""Names of the counters, and patterns of those of cachegrind."""
 
 TORUS = "nsim-torus --set topology.sizes=[4,4,4] -n 64"
 CASES = {

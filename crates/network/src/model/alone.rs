@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration};
 
+use super::idle_paths::IdlePaths;
 use crate::message::{IdleTime, Message};
-use crate::topology::HostId;
+use crate::topology::{HostId, Idle};
 use crate::{Fabric, HostParameters, MemoryRegime, Part, Regime};
 
 /// The fabric and the hosts, for messages that are alone on them.
@@ -24,6 +25,7 @@ pub(super) struct Alone {
     pub hosts: Arc<HostParameters>,
     /// Payload bytes for each byte on the wire.
     payload_share: f64,
+    idle_paths: IdlePaths,
 }
 
 /// An idle path from process to process.
@@ -62,7 +64,8 @@ impl Alone {
         assert!(!hosts.regimes.is_empty(), "a platform has at least one regime");
         assert!(!hosts.memory.regimes.is_empty(), "a memory has at least one regime");
         assert_eq!(hosts.nics.count, fabric.topology.nics(), "a topology has the links of all NICs");
-        Alone { fabric, payload_share: payload as f64 / wire as f64, hosts }
+        let idle_paths = IdlePaths::new(fabric.topology.hosts());
+        Alone { fabric, payload_share: payload as f64 / wire as f64, hosts, idle_paths }
     }
 
     /// The path of `message`.
@@ -83,10 +86,16 @@ impl Alone {
         Path { setup: Duration::ZERO, latency: memory.latency, bandwidth }
     }
 
+    /// The links between two hosts, as they are on the wire.
+    #[inline]
+    pub fn idle(&self, from: HostId, to: HostId) -> Idle {
+        self.idle_paths.between(&self.fabric, from, to)
+    }
+
     /// NICs and links between two hosts, for messages of whatever regime.
     #[inline]
     pub fn links(&self, from: HostId, to: HostId) -> Path {
-        let idle = self.fabric.idle(from, to);
+        let idle = self.idle(from, to);
         let bandwidth = self.payload_bandwidth(idle.bandwidth);
         Path { setup: self.hosts.nics.setup, latency: idle.latency, bandwidth }
     }

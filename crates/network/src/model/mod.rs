@@ -6,6 +6,7 @@
 
 mod alone;
 mod flow;
+mod idle_paths;
 mod in_flight;
 mod infinite;
 mod loggp;

@@ -36,7 +36,7 @@ impl Packet {
             return self.alone.path(message).idle(message.size);
         }
         let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
-        let path = self.alone.fabric.idle(from, to);
+        let path = self.alone.idle(from, to);
         let crossbar = self.format.options.crossbar.unwrap_or(Bandwidth::INFINITE);
         // The packets that K links carry cross side by side, too.
         let shares = self.switch.links_of_nics() > 1;
@@ -48,7 +48,7 @@ impl Packet {
         let header = of_packet.transfer(self.format.options.wire(Bytes(0)));
         let whole = match self.format.transport.filter(|transport| transport.gets(message.size)) {
             Some(transport) => {
-                let back = self.alone.fabric.idle(to, from);
+                let back = self.alone.idle(to, from);
                 let ways = Latencies { there: path.latency, back: back.latency };
                 let on_links = |bytes| bandwidth.transfer(bytes);
                 let alone = |bytes| of_packet.transfer(bytes);
