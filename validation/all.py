@@ -34,6 +34,7 @@ SCRIPTS = (
     "lulesh_hopper",
     "fudan",
     "hpl",
+    "hpl_scale",
     "hpl_ladder",
     "hpl_studies",
     "hpcc",

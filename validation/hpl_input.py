@@ -26,7 +26,7 @@ HPL.out      output file name (if any)
 1            # of broadcast
 {broadcast:<13}BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
 1            # of lookahead depth
-1            DEPTHs (>=0)
+{depth:<13}DEPTHs (>=0)
 {swap:<13}SWAP (0=bin-exch,1=long,2=mix)
 {swap_from:<13}swapping threshold
 0            L1 in (0=transposed,1=no-transposed) form
@@ -36,7 +36,7 @@ HPL.out      output file name (if any)
 """
 
 
-def text(order: int, rows: int, columns: int, **settings: int | float) -> str:
+def text(order: int, rows: int, columns: int, *, depth: int = 1, **settings: int | float) -> str:
     """The input file for a matrix of that order on a grid of processes. `settings`, in HPL's numbers:
     `device`, `block`, `threshold`, `panel`, `smallest`, `recursive`, `broadcast`, `swap`, `swap_from`."""
-    return _TEXT.format(order=order, rows=rows, columns=columns, **settings)
+    return _TEXT.format(order=order, rows=rows, columns=columns, depth=depth, **settings)

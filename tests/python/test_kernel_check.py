@@ -80,6 +80,26 @@ def test_times_are_those_of_the_processor_that_calls(platform) -> None:
     )
 
 
+def test_kernels_of_stampede_take_their_share_of_the_peak() -> None:
+    # Per node: 16 cores of 21.6 Gflop/s, and with the Phi a share of 8,520.1 Tflop/s; 90 % of both.
+    cores, node = 0.9 * 345.6e9, 0.9 * 8520.1e12 / (77 * 78)
+    crossed = 8 * (1 - 345.6e9 * 77 * 78 / 8520.1e12) / 6e9
+    memory = 8 / (0.8 * 102.4e9)
+    calls = [(50_000, 50_000, 1024), (2000, 2000, 300), (50_000, 1024, 1024), (50_000, 512, 2)]
+    expected = [
+        2 * 50_000**2 * 1024 / node,
+        2000**2 * crossed,
+        2 * 50_000 * 1024**2 / cores,
+        (2 * 50_000 * 512 + 50_000 * 2 + 512 * 2) * memory,
+    ]
+    arguments = {name: [float(call[at]) for call in calls] for at, name in enumerate("MNK")}
+    found = core.kernel_times("stampede", "dgemm", ("0", 0), len(calls), arguments)
+    assert found == pytest.approx(expected, rel=1e-3)
+    triangle = {"M": [1024.0, 512.0], "N": [50_000.0, 50_000.0], "K": [1024.0, 512.0]}
+    found = core.kernel_times("stampede", "dtrsm", ("0", 0), 2, triangle)
+    assert found == pytest.approx([1024 * 50_000 * crossed, 512**2 * 50_000 / cores], rel=1e-3)
+
+
 def test_errors_are_printed_for_each_processor_and_recorded(platform, tmp_path) -> None:
     # On chip 1 of node 1 calls take a quarter more than the table says. Each call twice, about its mean.
     rows = [

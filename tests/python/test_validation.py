@@ -3,12 +3,14 @@
 import importlib
 import json
 import statistics
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-VALIDATION = Path(__file__).resolve().parents[2] / "validation"
+HERE = Path(__file__).resolve().parent
+VALIDATION = HERE.parents[1] / "validation"
 sys.path.insert(0, str(VALIDATION))
 
 import null_model  # noqa: E402
@@ -209,3 +211,36 @@ def test_what_changed_on_dahu_is_noticed_and_nothing_else(out):
     compared = compare("regression_tests", out)
     assert sum(result.what.startswith("repair: change of") for result in compared) == 6
     assert find(compared, "false alarms at 99.99 %").ours == 0
+
+
+def test_hpl_at_scale_is_below_the_peak(out):
+    compared = compare("hpl_scale", out)
+    assert find(compared, "HPL, N = 20,000, 4 x 8: performance").ours > 1.0
+
+
+def test_cells_of_hpl_are_as_square_as_they_can_be(capsys):
+    scale = importlib.import_module("hpl_scale")
+    grids = [scale.Cell.of(500_000, ranks)[1:] for ranks in (512, 1024, 2048, 4096, 6006, 7)]
+    assert grids == [(16, 32), (32, 32), (32, 64), (64, 64), (77, 78), (1, 7)]
+    with pytest.raises(SystemExit):
+        scale.requested(["--cell", "1000", "0"])
+    assert "--cell 1000 0: N and RANKS are at least 1" in capsys.readouterr().err
+
+
+def test_the_list_of_exchanged_rows_is_hpls_own(tmp_path):
+    """validation/hpl_pipid.c and the function that it replaces, on random pivots."""
+    hpl, building, debian, hpcc = (
+        importlib.import_module(name) for name in ("hpl", "building", "debian", "hpcc")
+    )
+    target = tmp_path / "pivots"
+    try:
+        source = debian.source("hpcc", hpl.CACHE)
+        files = [HERE / "hpl_pivots.c", VALIDATION / "hpl_pipid.c", source / "hpl/src/pgesv/HPL_pipid.c"]
+        words = [building.compilers("hopcast", hpl.CACHE / "bin")["cc"], *hpcc.DEFINED]
+        words += [f"-I{source / 'hpl/include'}", f"-I{source / 'include'}", "-Wl,--wrap=HPL_pipid"]
+        building.run([*words, *files, "-o", target], tmp_path, "the lists of rows")
+    except Absent as absent:
+        pytest.skip(str(absent))
+    words = [sys.executable, "-m", "hopcast", "run", "crossbar", "-n", "1", "--quiet", str(target)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert "2000 lists are the same" in done.stdout, done.stdout + done.stderr
