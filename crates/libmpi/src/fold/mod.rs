@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   rank 0: ├─ block ┼─ block ┼─ block ┼ … ┤     every block of a shared allocation is the same memory (a file in
-//!   rank 1: ├─ block ┼─ block ┼ … ┤              memory, mapped again and again)
+//!   rank 1: ├─ block ┼─ block ┼ … ┤              memory, mapped again and again), at the same addresses in all ranks
 //!   rank 2: ├─ own pages, none before they are written … ┤      "private" allocations keep what their rank writes
 //! ```
 //!
@@ -15,11 +15,12 @@ pub mod copies;
 pub mod hooks;
 pub mod pages;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::loader::Template;
+use crate::process_view::rank::running;
 use arena::Arena;
 
 /// Settings of folding. Sizes in \[bytes\].
@@ -53,6 +54,8 @@ struct Folding {
     copies: Range<usize>,
     span: usize,
     arena: RefCell<Arena>,
+    /// Value of [`counted_twice`] when the first rank ended \[bytes\].
+    twice: Cell<Option<u64>>,
 }
 
 // SAFETY: there is one thread.
@@ -64,6 +67,11 @@ static FOLDING: OnceLock<Folding> = OnceLock::new();
 
 fn folding() -> Option<&'static Folding> {
     FOLDING.get()
+}
+
+/// Number of the rank whose code runs.
+fn rank() -> Option<u32> {
+    running().map(|rank| rank.number())
 }
 
 /// Folds from now on what `settings` say of the program, for so many ranks.
@@ -85,7 +93,15 @@ pub fn start(settings: Settings, program: &Template, ranks: usize) -> Result<(),
     let arena =
         Arena::new(settings.block, ranks).map_err(|error| format!("no room to fold memory: {error}"))?;
     let (copies, span) = program.copies();
-    let folding = Folding { settings, sites, private, copies, span, arena: RefCell::new(arena) };
+    let folding = Folding {
+        settings,
+        sites,
+        private,
+        copies,
+        span,
+        arena: RefCell::new(arena),
+        twice: Cell::new(None),
+    };
     FOLDING.set(folding).map_err(|_| "a process runs one job".to_string())
 }
 
@@ -102,23 +118,23 @@ pub fn allocate(bytes: usize, align: usize, caller: usize) -> Option<usize> {
     } else {
         return None;
     };
-    folding.arena.borrow_mut().take(bytes, align, kind)
+    folding.arena.borrow_mut().take(bytes, align, kind, rank())
 }
 
 /// The same with the bytes of `parts` private.
 pub fn allocate_in_parts(bytes: usize, parts: Vec<Range<usize>>) -> Option<usize> {
     let folding = folding().filter(|folding| bytes >= folding.settings.above)?;
-    folding.arena.borrow_mut().take(bytes, 1, Kind::Parts(parts))
+    folding.arena.borrow_mut().take(bytes, 1, Kind::Parts(parts), rank())
 }
 
 /// Gives back what begins at `address`; false if that is no folded memory.
 pub fn free(address: usize) -> bool {
-    folding().is_some_and(|folding| folding.arena.borrow_mut().give(address))
+    folding().is_some_and(|folding| folding.arena.borrow_mut().give(address, rank()))
 }
 
 /// Length of the allocation that begins at `address`, if it is folded \[bytes\].
 pub fn size(address: usize) -> Option<usize> {
-    folding()?.arena.borrow().size(address)
+    folding()?.arena.borrow().size(address, rank())
 }
 
 /// True if `address` is folded memory.
@@ -133,14 +149,26 @@ pub fn active() -> bool {
     FOLDING.get().is_some()
 }
 
-/// Part of this process's resident memory that is folded memory, which counts once for each place where it is mapped
-/// \[bytes\].
+/// Notes that a rank ends, whose pages of the program go with it: those of all ranks are counted before the first does.
+pub fn a_rank_ends() {
+    if let Some(folding) = folding().filter(|folding| folding.twice.get().is_none()) {
+        folding.twice.set(Some(folding.mapped_again()));
+    }
+}
+
+/// Part of this process's resident memory that is memory of files, folded memory and the ranks' copies of the program,
+/// which counts once for each place where it is mapped \[bytes\].
 pub fn counted_twice() -> u64 {
-    let Some(folding) = folding() else { return 0 };
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssShmem:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0);
-    (kilobytes * 1024).saturating_sub(folding.arena.borrow().file_bytes() as u64)
+    folding().map_or(0, |folding| folding.twice.get().unwrap_or(0).max(folding.mapped_again()))
+}
+
+impl Folding {
+    fn mapped_again(&self) -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssShmem:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        (kilobytes.unwrap_or(0) * 1024).saturating_sub(self.arena.borrow().file_bytes() as u64)
+    }
 }
 
 /// True if the byte at `address` is shared by all.

@@ -34,6 +34,19 @@ pub unsafe fn answer(
     frame.real[0][0] = if single { u64::from((value as f32).to_bits()) } else { value.to_bits() };
 }
 
+/// Writes an element of a vector, after a read: of folded memory, in which columns of a matrix are touched once, the
+/// kernel maps 16 pages around a page that is read, and one where it is written first.
+///
+/// # Safety
+/// It is an element that the program may write.
+unsafe fn put<T: Copy>(element: *mut T, value: T) {
+    // SAFETY: the caller says so.
+    unsafe {
+        element.read_volatile();
+        element.write(value);
+    }
+}
+
 /// True if a routine of BLAS returns something.
 pub fn gives_value(function: &str) -> bool {
     ["amax", "dot", "nrm2", "asum"].iter().any(|name| function.ends_with(name))
@@ -65,8 +78,8 @@ unsafe fn routine(of: &Interception, arguments: &Arguments, random: &mut Stream)
         let (at, precision) = ((index * step) as usize, of.function.as_bytes()[1]);
         let words = if precision == b'c' || precision == b'z' { 2 } else { 1 };
         match precision {
-            b's' | b'c' => *(address("X") as *mut f32).add(at * words) = largest as f32,
-            _ => *(address("X") as *mut f64).add(at * words) = largest,
+            b's' | b'c' => put((address("X") as *mut f32).add(at * words), largest as f32),
+            _ => put((address("X") as *mut f64).add(at * words), largest),
         }
         Some(if of.symbol.style == Style::C { index } else { index + 1.0 })
     }

@@ -379,6 +379,7 @@ impl Arguments {
     ///
     /// # Safety
     /// The function is called with such arguments; addresses of numbers are those of numbers.
+    #[inline(always)]
     pub unsafe fn read(of: &Interception, frame: &Frame, stack: *const usize) -> Arguments {
         let declared = &of.symbol.arguments;
         let mut read =

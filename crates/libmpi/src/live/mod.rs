@@ -37,6 +37,7 @@ use mpi::source::{Completion, Source, Status};
 use crate::fiber::root::hopcast_call;
 use crate::fiber::stacks::Stacks;
 use crate::fiber::{Ended, valgrind};
+use crate::fold;
 use crate::loader::tls::Place;
 use crate::loader::{ProgramCopy, Template, symbols};
 use crate::process_view::computing_clock::Clock;
@@ -262,6 +263,7 @@ impl Live {
     /// Step that the simulator gets from a rank that has ended.
     fn ended(&mut self, rank: u32, ended: Ended, now: Time) -> Op {
         let seat = self.seats[rank as usize].take().expect("it has just run");
+        fold::a_rank_ends();
         if let Some(slot) = seat.slot {
             slot.join(false);
         }
