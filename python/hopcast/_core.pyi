@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 _Overrides = list[tuple[str, str]]
 _Task = tuple[str, str, str | None]
 """Path of a recorded run, folder for the result, and rate of computing for formats that count operations."""
 _Column = tuple[str, str, bytes | list[str]]
 """Name, type (u32, u64, f64, text), and content: values in memory, little-endian, or texts."""
-_Ended = tuple[str, dict[str, list[_Column]], tuple[int, float, BaseException] | None, list[Any]]
-"""Report as JSON, tables, what left a rank function (rank, time [s], exception), and unfinished greenlets."""
+_Ended = tuple[str, dict[str, list[_Column]]]
+"""Report as JSON, and tables."""
 
 VERSION: str
 PROFILE: str | None

@@ -34,8 +34,7 @@ class Watch:
 def run(request: str, program: object, watch: Watch) -> tuple | None:
     """Runs a request in JSON, in the core.
 
-    Gives report, tables, what left a rank function, and greenlets that have not finished; None in a process
-    that does not report.
+    Gives report and tables; None in a process that does not report.
     """
     try:
         return _core.run(request, program, watch.signals, watch.peers, watch.parts)
@@ -55,33 +54,55 @@ def report(ended: tuple | None) -> Report | None:
     """The report of a run that has ended, in the process that reports."""
     if ended is None:
         return None
-    outcome, tables, *_ = ended
+    outcome, tables = ended
     return Report(json.loads(outcome), Tables(tables))
 
 
-def add_error(report: Report, rank: int, at_s: float, error: BaseException) -> None:
-    """Makes an exception that left a rank function the program's failure."""
-    from hopcast.program.process import place_of_error, traceback_of_error
+@dataclass(frozen=True)
+class RankError:
+    """An exception that left a rank function, in words that another process can read."""
 
-    report.error = error
-    if isinstance(error, KeyboardInterrupt):  # a second Ctrl-C broke the rank off
-        stopped = {"by": "interrupt", "at_s": at_s, "behind": []}
-        report.summary |= {"failure": None, "partial": True, "stopped": stopped}
-        return
-    place = place_of_error(error)
-    text = f"rank {rank} raised {type(error).__name__} at {at_s:.9g} s: {error}"
-    report.summary["failure"] = {
-        "kind": "exception",
-        "text": text,
-        "ranks": [
-            {
-                "rank": rank,
-                "call": "",
-                "since_s": at_s,
-                "waits_for": "",
-                "waits_for_ranks": [],
-                "place": place,
-            }
-        ],
-        "traceback": traceback_of_error(error),
-    }
+    rank: int
+    at_s: float
+    kind: str
+    text: str
+    place: str | None
+    traceback: str
+    interrupted: bool
+    """True for a second Ctrl-C, which broke the rank off."""
+
+    @staticmethod
+    def of(rank: int, at_s: float, error: BaseException) -> RankError:
+        from hopcast.program.process import place_of_error, traceback_of_error
+
+        return RankError(
+            rank,
+            at_s,
+            type(error).__name__,
+            str(error),
+            place_of_error(error),
+            traceback_of_error(error),
+            isinstance(error, KeyboardInterrupt),
+        )
+
+    def add_to(self, report: Report) -> None:
+        """Makes it the program's failure."""
+        if self.interrupted:
+            stopped = {"by": "interrupt", "at_s": self.at_s, "behind": []}
+            report.summary |= {"failure": None, "partial": True, "stopped": stopped}
+            return
+        report.summary["failure"] = {
+            "kind": "exception",
+            "text": f"rank {self.rank} raised {self.kind} at {self.at_s:.9g} s: {self.text}",
+            "ranks": [
+                {
+                    "rank": self.rank,
+                    "call": "",
+                    "since_s": self.at_s,
+                    "waits_for": "",
+                    "waits_for_ranks": [],
+                    "place": self.place,
+                }
+            ],
+            "traceback": self.traceback,
+        }

@@ -88,8 +88,11 @@ class Signals:
         return LOOK if wanted else GO_ON
 
     def _say_status(self, now_s: float, events: int, share: float | None, look: Look) -> None:
+        from hopcast.processes import is_silent
         from hopcast.progress import Speed
 
+        if is_silent():
+            return
         real_s = time.monotonic()
         self._before_look = self._before_look or Speed(self._begin_s)
         speed = self._before_look.until(real_s, now_s, events)

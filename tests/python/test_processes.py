@@ -105,9 +105,9 @@ def test_a_deadlock_is_found_across_processes(tmp_path: Path) -> None:
     done = launch(2, "crossbar", "-n", "4", "--json", str(program))
     assert done.returncode == 3
     report = json.loads(done.stdout)
-    assert report["failure"]["kind"] == "deadlock"
-    why = "2 processes: one thread is used: the ranks of such a program"
-    assert any(warning.startswith(why) for warning in report["warnings"])
+    assert report["failure"]["kind"] == "deadlock" and len(report["failure"]["ranks"]) == 4
+    why = "2 processes: one thread is used: "
+    assert any(warning.startswith(why) for warning in report["warnings"]), "the model flow cannot be cut"
 
 
 def test_a_program_stops_at_a_time(tmp_path: Path) -> None:

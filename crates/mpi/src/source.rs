@@ -105,6 +105,24 @@ pub trait Source {
         answers.push(data);
     }
 
+    /// The message with content `data` goes to `receiver`, whose source is in another process. Returns the number by which
+    /// that source will know the content.
+    fn export(&mut self, data: Data, receiver: Rank) -> Data {
+        let _ = receiver;
+        data
+    }
+
+    /// Takes the contents for the sources of other processes, by process. They are there before anything that has been
+    /// sent since the last call.
+    fn take_contents(&mut self) -> Vec<(u32, Vec<u8>)> {
+        Vec::new()
+    }
+
+    /// Receives contents from the source of another process.
+    fn receive_contents(&mut self, contents: &[u8]) {
+        let _ = contents;
+    }
+
     /// Place of `rank` in the user's program ("cannon.py:31"), for reports of failures.
     fn place(&self, rank: Rank) -> Option<String> {
         let _ = rank;

@@ -89,12 +89,13 @@ pub fn check_request(request: &str, as_flags: bool) -> PyResult<()> {
     RunRequest::from_json(request, spelling).map(|_| ()).map_err(input_error)
 }
 
-/// `(report.json, tables, (rank, time, exception) or None, greenlets that have not finished)`.
-type Ended<'py> = (String, Bound<'py, PyDict>, Option<(u32, f64, Bound<'py, PyAny>)>, Vec<Bound<'py, PyAny>>);
+/// `(report.json, tables)`.
+type Ended<'py> = (String, Bound<'py, PyDict>);
 
-/// Runs a request in JSON; the ranks of a rank function are those of `program`. Without one, the interpreter is free
-/// for other threads meanwhile. With `peers`, this is one of several processes that run it, and all but the first get
-/// `None`. `live` is called now and then with new rows, see [`Follower`].
+/// Runs a request in JSON; the ranks of a rank function are those of `program`, which then gets `error`, `(rank, time,
+/// exception)` or None, and `unfinished`, the greenlets of ranks that have not finished. Without a program, the
+/// interpreter is free for other threads meanwhile. With `peers`, this is one of several processes that run it, and all but
+/// the first get `None`. `live` is called now and then with new rows, see [`Follower`].
 #[pyfunction]
 pub fn run<'py>(
     py: Python<'py>,
@@ -116,21 +117,30 @@ pub fn run<'py>(
     let follower = live.map(Follower::new);
     follower.iter().for_each(|follower| prepared.follow(follower.rows.clone()));
     let mut watch = Watch { function: monitor, ranks: prepared.ranks(), next: None, follower, error: None };
-    let mut greenlets = None;
     let outcome = match program {
         None => py.detach(|| prepared.run_share(None, &mut watch, &mut *peers)),
         Some(program) => {
             program.setattr("host_of_rank", prepared.host_of_rank().to_vec())?;
+            if let Some(process_of_rank) = prepared.process_of_rank() {
+                program.call_method1("spread_over", (peers.rank(), process_of_rank))?;
+            }
             let wtime_costs = prepared.function_times().of("MPI_Wtime").is_some();
-            let source = greenlets.insert(Greenlets::new(program, prepared.ranks(), wtime_costs)?);
-            prepared.run_share(Some(source as &mut dyn Source), &mut watch, &mut *peers)
+            let mut source = Greenlets::new(program, prepared.ranks(), wtime_costs)?;
+            let mut outcome =
+                prepared.run_share(Some(&mut source as &mut dyn Source), &mut watch, &mut *peers);
+            if let Ok(Some(outcome)) = &mut outcome {
+                add_places(outcome, &source);
+            }
+            tell(program, source)?;
+            outcome
         }
     };
     let outcome = outcome.map_err(input_error)?;
     if let Some(error) = watch.error {
         return Err(error);
     }
-    outcome.map(|outcome| ended(py, outcome, greenlets)).transpose()
+    let ended = |outcome: Outcome| Ok((outcome.json(), tables(py, &outcome.tables)?));
+    outcome.map(ended).transpose()
 }
 
 /// Error in a request, found here or by another process.
@@ -151,23 +161,22 @@ fn prepare(request: &RunRequest, peers: &mut (dyn Peers + Send)) -> Result<Prepa
     }
 }
 
-/// Converts a run that has ended to Python objects.
-fn ended<'py>(
-    py: Python<'py>,
-    mut outcome: Outcome,
-    greenlets: Option<Greenlets<'py>>,
-) -> PyResult<Ended<'py>> {
-    let mut failed = None;
-    let mut unfinished = Vec::new();
-    if let Some(source) = greenlets {
-        let failure = outcome.report.failure.iter_mut();
-        for stuck in failure.flat_map(|failure| &mut failure.ranks) {
-            stuck.place = stuck.place.take().or_else(|| source.place(Rank(stuck.rank)));
-        }
-        unfinished = source.unfinished().collect::<PyResult<_>>()?;
-        failed = source.error.map(|failed| (failed.rank.0, failed.at.seconds(), failed.error));
+/// Adds the places in the user's program of ranks that the failure names.
+fn add_places(outcome: &mut Outcome, source: &Greenlets) {
+    for stuck in outcome.report.failure.iter_mut().flat_map(|failure| &mut failure.ranks) {
+        stuck.place = stuck.place.take().or_else(|| source.place(Rank(stuck.rank)));
     }
-    Ok((outcome.json(), tables(py, &outcome.tables)?, failed, unfinished))
+}
+
+/// Tells the program how its ranks in this process have ended.
+fn tell(program: &Bound<'_, PyAny>, source: Greenlets) -> PyResult<()> {
+    let unfinished = PyDict::new(program.py());
+    for (rank, greenlet) in source.unfinished() {
+        unfinished.set_item(rank.0, greenlet?)?;
+    }
+    program.setattr("unfinished", unfinished)?;
+    let failed = source.error.map(|failed| (failed.rank.0, failed.at.seconds(), failed.error));
+    program.setattr("error", failed)
 }
 
 /// Every MPI call of the recorded run at `path`, as the columns of a table.

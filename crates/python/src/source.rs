@@ -6,10 +6,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use engine::Time;
-use mpi::operation::{Op, Rank};
+use mpi::operation::{Data, Op, Rank};
 use mpi::source::{Completion, Source, Status};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::decode::{Decoder, Reply};
 
@@ -45,6 +45,9 @@ impl Clock {
     }
 }
 
+/// Bit of the numbers of payloads that came from another process.
+const EXPORTED: Data = 1 << 63;
+
 /// A rank between two of its operations.
 #[derive(Default, Clone)]
 struct Waiting<'py> {
@@ -72,6 +75,8 @@ pub struct Greenlets<'py> {
     clock: Bound<'py, Clock>,
     ranks: Vec<Waiting<'py>>,
     decoder: Decoder<'py>,
+    /// Exchange with the ranks of other processes, if there are any: see `hopcast.program.spread`.
+    spread: Option<Bound<'py, PyAny>>,
     /// Exception that ended the program, if one did.
     pub error: Option<RankError<'py>>,
 }
@@ -82,6 +87,7 @@ impl<'py> Greenlets<'py> {
     pub fn new(program: &Bound<'py, PyAny>, ranks: u32, wtime_costs: bool) -> PyResult<Greenlets<'py>> {
         let clock: Bound<'py, Clock> = program.getattr("clock")?.cast_into()?;
         clock.get().wtime_costs.store(wtime_costs, Ordering::Relaxed);
+        let spread = program.getattr("spread")?;
         Ok(Greenlets {
             py: program.py(),
             start: program.getattr("start")?,
@@ -89,13 +95,15 @@ impl<'py> Greenlets<'py> {
             clock,
             ranks: vec![Waiting::default(); ranks as usize],
             decoder: Decoder::default(),
+            spread: (!spread.is_none()).then_some(spread),
             error: None,
         })
     }
 
-    /// Greenlets that have begun and not finished.
-    pub fn unfinished(&self) -> impl Iterator<Item = PyResult<Bound<'py, PyAny>>> {
-        self.ranks.iter().filter_map(|rank| rank.switch.as_ref()).map(greenlet)
+    /// Greenlets of ranks that have begun and not finished.
+    pub fn unfinished(&self) -> impl Iterator<Item = (Rank, PyResult<Bound<'py, PyAny>>)> {
+        let ranks = (0..).map(Rank).zip(&self.ranks);
+        ranks.filter_map(|(rank, waiting)| Some((rank, greenlet(waiting.switch.as_ref()?))))
     }
 
     fn step(&mut self, rank: Rank, done: &Completion) -> PyResult<Op> {
@@ -132,9 +140,9 @@ impl<'py> Greenlets<'py> {
         let none = || py.None().into_bound(py);
         Ok(match reply {
             Reply::Nothing => none(),
-            Reply::Payload => self.decoder.payloads.take(py, done.status.data),
+            Reply::Payload => self.payload(done.status.data)?,
             Reply::PayloadAndStatus => {
-                let payload = self.decoder.payloads.take(py, done.status.data);
+                let payload = self.payload(done.status.data)?;
                 let Status { source, tag, bytes, cancelled, .. } = done.status;
                 (payload, source, tag, bytes, cancelled).into_pyobject(py)?.into_any()
             }
@@ -152,10 +160,31 @@ impl<'py> Greenlets<'py> {
         })
     }
 
+    /// Payload of a message that has been received.
+    fn payload(&mut self, data: Data) -> PyResult<Bound<'py, PyAny>> {
+        match &self.spread {
+            Some(spread) if data & EXPORTED != 0 => spread.call_method1("take_message", (data & !EXPORTED,)),
+            _ => Ok(self.decoder.payloads.take(self.py, data)),
+        }
+    }
+
+    fn exported(&mut self, data: Data, receiver: Rank) -> PyResult<Data> {
+        let payload = self.decoder.payloads.take(self.py, data);
+        let spread = self.spread.as_ref().expect("a message leaves a process where there are others");
+        let number: Data = spread.call_method1("give_message", (receiver.0, payload))?.extract()?;
+        Ok(number | EXPORTED)
+    }
+
+    fn taken_contents(&self) -> PyResult<Vec<(u32, Vec<u8>)>> {
+        let Some(spread) = &self.spread else { return Ok(Vec::new()) };
+        let contents: Vec<(u32, Bound<PyBytes>)> = spread.call_method0("take_contents")?.extract()?;
+        Ok(contents.into_iter().map(|(process, contents)| (process, contents.as_bytes().to_vec())).collect())
+    }
+
     fn set(&mut self, done: &[(u32, Status)]) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(self.py);
         for (index, status) in done {
-            let payload = self.decoder.payloads.take(self.py, status.data);
+            let payload = self.payload(status.data)?;
             list.append((*index, payload, status.source, status.tag, status.bytes, status.cancelled))?;
         }
         Ok(list)
@@ -181,6 +210,20 @@ impl Source for Greenlets<'_> {
             });
             Op::Abort(1)
         })
+    }
+
+    fn export(&mut self, data: Data, receiver: Rank) -> Data {
+        self.exported(data, receiver).unwrap_or_else(|error| panic!("a message cannot be exported: {error}"))
+    }
+
+    fn take_contents(&mut self) -> Vec<(u32, Vec<u8>)> {
+        self.taken_contents().unwrap_or_else(|error| panic!("contents cannot be exported: {error}"))
+    }
+
+    fn receive_contents(&mut self, contents: &[u8]) {
+        let Some(spread) = &self.spread else { return };
+        let received = spread.call_method1("receive_contents", (PyBytes::new(self.py, contents),));
+        received.unwrap_or_else(|error| panic!("contents of another process cannot be read: {error}"));
     }
 
     fn place(&self, rank: Rank) -> Option<String> {

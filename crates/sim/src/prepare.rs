@@ -28,6 +28,7 @@ use crate::report::{Outcome, Title, report};
 use crate::request::{RunRequest, Workload};
 use crate::run::{
     Domain, End, Ended, InWindows, Monitor, Peers, SingleProcess, Until, domains_of, run, run_in_windows,
+    run_share_in_windows,
 };
 use crate::trace;
 
@@ -198,6 +199,9 @@ fn place_single(
     })
 }
 
+/// Reason why a process runs a rank program on one thread.
+const SHARED_THREAD: &str = "the ranks of such a program share one";
+
 /// Domains of this process, and the number of all: one for each thread of each process, if the run can be cut. If
 /// not, the first process runs it, with a warning.
 fn domains(
@@ -208,12 +212,14 @@ fn domains(
     warnings: &mut Vec<String>,
 ) -> Result<(Vec<Domain>, u32), InputError> {
     let (me, processes) = (peers.rank(), peers.count());
-    let wanted = request.threads().max(1).saturating_mul(processes);
+    let is_program = matches!(operations, Operations::Program);
+    let threads = if is_program && processes > 1 { 1 } else { request.threads().max(1) };
+    let wanted = threads.saturating_mul(processes);
     if wanted == 1 {
         return Ok((vec![blueprint.whole()?], 1));
     }
     let reason = match (operations, blueprint.cut(wanted)) {
-        (Operations::Program, _) => "the ranks of such a program share one",
+        (Operations::Program, _) if processes == 1 => SHARED_THREAD,
         (Operations::Made(_), _) if !blueprint.platform.file_system().is_free() => {
             "all ranks share the servers of [filesystem]"
         }
@@ -222,7 +228,15 @@ fn domains(
         (_, Ok(cut)) => {
             let all = cut.parts();
             match blueprint.domains(cut, domains_of(me, processes, all))? {
-                Ok(domains) => return Ok((domains, all)),
+                Ok(domains) => {
+                    if request.threads() > threads {
+                        let asked = request.threads();
+                        warnings.push(format!(
+                            "--threads {asked}: one thread in each process is used: {SHARED_THREAD}"
+                        ));
+                    }
+                    return Ok((domains, all));
+                }
                 Err(reason) => reason,
             }
         }
@@ -274,6 +288,12 @@ impl Prepared {
     /// Host of each rank.
     pub fn host_of_rank(&self) -> &[u32] {
         &self.title.host_of_rank
+    }
+
+    /// Process of each rank, if the run is cut into one domain for each process.
+    pub fn process_of_rank(&self) -> Option<Vec<u32>> {
+        let part = self.domains.first().filter(|_| self.all > 1)?.part();
+        Some(self.blueprint.placement.iter().map(|endpoint| part.cut.of_host(endpoint.host)).collect())
     }
 
     /// Levels inside hosts by which a program can split a communicator, from the outermost inwards.
@@ -335,7 +355,7 @@ impl Prepared {
     /// Runs this process's share; `None` in all processes but the first.
     pub fn run_share(
         mut self,
-        program: Option<&mut dyn Source>,
+        mut program: Option<&mut dyn Source>,
         monitor: &mut dyn Monitor,
         peers: &mut dyn Peers,
     ) -> Result<Option<Outcome>, InputError> {
@@ -346,6 +366,17 @@ impl Prepared {
         }
         let (mut profile, mut domains) = Profiling::start(self.phases.is_on(), domains);
         feeds = profile.feeds(feeds);
+        if let (true, Some(source)) = (self.all > 1, program.as_deref_mut()) {
+            let domain = domains.pop().expect("a process of several has a domain");
+            let ended = match profile.marker() {
+                Some(marker) => {
+                    let source = &mut MarkedSource { source, marker };
+                    run_share_in_windows(domain, self.all, source, monitor, self.until, peers)
+                }
+                None => run_share_in_windows(domain, self.all, source, monitor, self.until, peers),
+            };
+            return self.close(ended, &mut feeds, peers, profile);
+        }
         if self.all > 1 {
             match run_in_windows(domains, self.all, &mut feeds, monitor, self.until, peers) {
                 InWindows::Ended(ended) => return self.close(Some(*ended), &mut feeds, peers, profile),

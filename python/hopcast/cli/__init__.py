@@ -89,12 +89,12 @@ def commands() -> None:
 
 def main() -> None:
     """Runs the command line and ends the process with its exit code."""
-    if is_silent():
-        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
-    if hasattr(signal, "SIGUSR1"):
-        # A question to a run that does not listen yet, or no more, must not end it.
-        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show "µ" shows "?"
+    if is_silent():
+        sys.stdout = sys.stderr = open(os.devnull, "w", errors="replace")  # noqa: SIM115 - until the process ends
+    if hasattr(signal, "SIGUSR1"):
+        # A question to a run that does not listen yet, or no more, must not end it.
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     sys.exit(guarded(lambda: commands.main(prog_name="hopcast", standalone_mode=False)))

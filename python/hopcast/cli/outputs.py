@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import nullcontext, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,10 +59,8 @@ def simulate(
     if out is not None and reports:
         check_target(out)
     progress = ProgressLine(enabled=reports and not quiet)
-    # What a rank program prints must not stand in the JSON.
-    printed = redirect_stdout(sys.stderr) if as_json else nullcontext()
     try:
-        with printed:
+        with _printed(request, as_json, reports):
             parts = Parts.of(request, out, peers.rank if peers else 0)
             report = simulate(request, _both(progress, watcher), peers, parts)
             if report is not None:
@@ -74,6 +72,16 @@ def simulate(
     finally:
         progress.close()
     return report
+
+
+@contextmanager
+def _printed(request: RunRequest, as_json: bool, reports: bool) -> Iterator[None]:
+    """Directs what a rank program prints: not into the JSON, and errors in silent processes to the user."""
+    error = sys.stderr
+    if not reports and request.workload["kind"] == "function":
+        error = sys.__stderr__ or error
+    with redirect_stderr(error), redirect_stdout(error if as_json else sys.stdout):
+        yield
 
 
 def _both(progress: ProgressLine, watcher: Progress | None) -> Progress:

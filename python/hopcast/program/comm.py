@@ -19,7 +19,7 @@ from hopcast._core import (
 )
 from hopcast.program.buffer_collective import BufferCollective
 from hopcast.program.constants import CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL
-from hopcast.program.exchange import Members, split
+from hopcast.program.exchange import split
 from hopcast.program.group import Group
 from hopcast.program.point_to_point import PointToPoint
 
@@ -94,7 +94,7 @@ class Comm(PointToPoint, BufferCollective):
 
     def Dup(self, info=None):
         """A communicator of the same members."""
-        return self._new((COMM_DUP, self._id), self._same_members)
+        return self._new((COMM_DUP, self._id), self._members.ranks)
 
     def Clone(self):
         """As `Dup`."""
@@ -115,20 +115,24 @@ class Comm(PointToPoint, BufferCollective):
     def Create(self, group):
         """A communicator of the group's members; all members of this one call, others get None."""
         members = self._members.places(group.members)
-        return self._new((COMM_CREATE, self._id, members), lambda _given: Members(tuple(group.members)))
+        return self._new((COMM_CREATE, self._id, members), tuple(group.members))
 
     def Create_group(self, group, tag=0):
         """As `Create`, but only the group's members call."""
         members = self._members.places(group.members)
         number = self._switch((COMM_CREATE_GROUP, self._id, members, tag))
-        waiting = self._process.program.created_groups
+        process = self._process
+        waiting = process.program.created_groups
         # Groups without a common member may have one number.
         created = (number, tuple(group.members))
-        shared, left = waiting.pop(created, (None, len(members)))
-        shared = shared or Members(created[1])
+        order = self._members.next_group(self._rank, created[1])
+        shared, left = waiting.pop(created, (None, None))
+        if shared is None:
+            shared = process.program.members(created[1], self._members, created[1], tag, order)
+            left = shared.count_here()
         if left > 1:
             waiting[created] = (shared, left - 1)
-        return Comm(self._process, number, shared)
+        return Comm(process, number, shared)
 
     def Free(self):
         """Frees the communicator; collective."""
@@ -146,10 +150,8 @@ class Comm(PointToPoint, BufferCollective):
                 f"a grid of {grid.sizes} has {grid.size} ranks, the communicator only {self.size}"
             )
 
-        def members(_given):
-            return Members(self._members.ranks[: grid.size])
-
-        return self._new((COMM_CART, self._id, grid.sizes, grid.periodic), members, Cartcomm, grid)
+        ranks = self._members.ranks[: grid.size]
+        return self._new((COMM_CART, self._id, grid.sizes, grid.periodic), ranks, Cartcomm, grid)
 
     def Create_dist_graph_adjacent(
         self, sources, destinations, sourceweights=None, destweights=None, info=None, reorder=False
@@ -159,10 +161,7 @@ class Comm(PointToPoint, BufferCollective):
 
         sources, destinations = list(sources), list(destinations)
         operation = (COMM_GRAPH, self._id, sources, destinations)
-        return self._new(operation, self._same_members, Distgraphcomm, (sources, destinations))
-
-    def _same_members(self, _given):
-        return Members(self._members.ranks)
+        return self._new(operation, self._members.ranks, Distgraphcomm, (sources, destinations))
 
     def _split(self, operation, colour, key):
         """A split: the number of this rank's part, and who is in it; None for a rank without a colour."""
@@ -172,20 +171,24 @@ class Comm(PointToPoint, BufferCollective):
         number = self._switch(operation)
         if exchange.result is None:
             colours = split(exchange.given)
-            exchange.result = {colour: Members(tuple(ranks)) for colour, ranks in colours.items()}
+            made = self._process.program.members
+            exchange.result = {
+                colour: made(tuple(ranks), self._members, exchange_number)
+                for colour, ranks in colours.items()
+            }
         self._members.leave(exchange_number)
         return number, exchange.result.get(colour)
 
     def _plain(self, number, members):
         return None if members is None else Comm(self._process, number, members)
 
-    def _new(self, operation, members, kind=None, extra=None):
-        """A communicator that all members make alike; `members(given)` is computed once for all of them."""
+    def _new(self, operation, ranks, kind=None, extra=None):
+        """A communicator of `ranks`, which all members of this one make alike."""
         exchange_number = self._next_number()
-        exchange = self._members.join(exchange_number, self._rank, 0, True)
+        exchange = self._members.meet(exchange_number)
         number = self._switch(operation)
         if exchange.result is None:
-            exchange.result = members(exchange.given)
+            exchange.result = self._process.program.members(ranks, self._members, exchange_number)
         self._members.leave(exchange_number)
         if number == _NULL:
             return None

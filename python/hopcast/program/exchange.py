@@ -66,13 +66,14 @@ class Exchange:
 class Members:
     """A communicator as all of its members share it."""
 
-    __slots__ = ("_asked", "_index", "exchanges", "graph", "ranks")
+    __slots__ = ("_asked", "_groups", "_index", "exchanges", "graph", "ranks")
 
     def __init__(self, ranks):
         """`ranks`: world ranks by rank of the communicator."""
         self.ranks = ranks
         self.exchanges = {}
         self.graph = {}
+        self._groups = {}
         self._index = None
         self._asked: tuple[Any, list[int]] = (None, [])
 
@@ -92,14 +93,33 @@ class Members:
             self._asked = (world_ranks, found)
         return found
 
-    def join(self, number, rank, length, payload):
-        """Gives `payload` of `length` bytes to collective `number`."""
+    def meet(self, number):
+        """The exchange of collective `number`, for what members share without giving anything."""
         exchange = self.exchanges.get(number)
         if exchange is None:
             exchange = self.exchanges[number] = Exchange(len(self.ranks))
+        return exchange
+
+    def join(self, number, rank, length, payload):
+        """Gives `payload` of `length` bytes to collective `number`."""
+        exchange = self.meet(number)
         exchange.given[rank] = payload
         exchange.lengths[rank] = length
         return exchange
+
+    def count_here(self):
+        """Number of members in this process."""
+        return len(self.ranks)
+
+    def next_group(self, rank, group):
+        """Number of communicators that this rank has made of this group before."""
+        made = self._groups.get((rank, group), 0)
+        self._groups[rank, group] = made + 1
+        return made
+
+    def set_edges(self, rank, edges):
+        """Notes the in-neighbours and out-neighbours of a member."""
+        self.graph[rank] = edges
 
     def leave(self, number):
         """The exchange of collective `number`, taken by one more member; None if all was phantom."""

@@ -27,7 +27,7 @@ class Neighbourhood(Comm):
 
     def Dup(self, info=None):
         """A communicator of the same members with the same topology."""
-        return self._new((COMM_DUP, self._id), self._same_members, type(self), self._topology)
+        return self._new((COMM_DUP, self._id), self._members.ranks, type(self), self._topology)
 
     @abstractmethod
     def _sources(self):

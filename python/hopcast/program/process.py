@@ -17,6 +17,7 @@ import greenlet
 from hopcast._core import Clock
 from hopcast.program.comm import SELF, WORLD, Comm
 from hopcast.program.exchange import Members
+from hopcast.program.spread import RankOutput, Spread
 from hopcast.standing import place_of, shorten
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -70,6 +71,33 @@ class Program:
         self.created_groups = {}
         self.switch = None
         self.host_of_rank = None
+        # The other processes that run ranks, if there are any.
+        self.spread = None
+        self.output = sys.stdout
+        # Set by the core when the run has ended, for the ranks of this process.
+        self.error = None
+        self.unfinished = {}
+
+    def spread_over(self, me, process_of_rank):
+        """Ranks run in several processes: `me` is this one, and `process_of_rank` has that of each."""
+        self.spread = Spread(me, process_of_rank, self.output)
+        self.world = self.spread.world(self.world.ranks)
+
+    @contextlib.contextmanager
+    def printing(self, in_processes):
+        """Directs what ranks print; `in_processes`: there are several, in which they may run."""
+        if not in_processes:
+            yield
+            return
+        self.output = sys.stdout
+        with contextlib.redirect_stdout(RankOutput(self, self.output)):
+            yield
+
+    def members(self, ranks, parent, *birth):
+        """The members of a communicator made from `parent`; `birth`: see `Spread.members`."""
+        if self.spread is None:
+            return Members(ranks)
+        return self.spread.members(ranks, parent, *birth)
 
     def start(self, rank):
         """The greenlet of `rank`, which has not begun."""

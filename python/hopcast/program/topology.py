@@ -133,7 +133,7 @@ class Distgraphcomm(BufferNeighbor):
 
     def __init__(self, process, number, members, topology):
         super().__init__(process, number, members, topology)
-        members.graph[self._rank] = topology
+        members.set_edges(self._rank, topology)
 
     def Get_topology(self):
         return DIST_GRAPH

@@ -6,18 +6,21 @@ import contextlib
 import inspect
 import json
 import os
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopcast import core_run
-from hopcast.core_run import Watch
+from hopcast.core_run import RankError, Watch
 from hopcast.errors import InputError
 from hopcast.options import plain
 
 if TYPE_CHECKING:
     from hopcast.outcome import Report
+    from hopcast.processes import Peers
+    from hopcast.program import process
     from hopcast.request import RunRequest
 
 KIND = "function"
@@ -115,15 +118,41 @@ def _run(
     if ranks is None:
         raise InputError("ranks: how many? A program needs a number of ranks (-n RANKS)")
     program = process.Program(function, ranks, args, dict(kwargs))
-    with process.running(program), watch.signals:
-        ended = core_run.run(request.to_json(), program, watch)
-        if ended is None:
-            return None
-        *_, error, unfinished = ended
-        process.end_all(unfinished)
-    report = core_run.report(ended)
-    assert report is not None
+    with process.running(program), watch.signals, program.printing(watch.peers is not None):
+        report = core_run.report(core_run.run(request.to_json(), program, watch))
+        errors = [RankError.of(*program.error)] if program.error else []
+        if watch.peers is not None and program.spread is not None:
+            errors = _gathered(report, errors, program, watch.peers)
+        process.end_all(program.unfinished.values())
+        if watch.peers is not None and program.spread is not None:
+            program.spread.close(watch.peers.share)
+    if report is None:
+        return None
     report.results = program.results
-    if error is not None:
-        core_run.add_error(report, *error)
+    for error in errors:
+        error.add_to(report)
+    if program.error is not None and errors:
+        *_, report.error = program.error
     return report
+
+
+def _gathered(
+    report: Report | None, errors: list[RankError], program: process.Program, peers: Peers
+) -> list[RankError]:
+    """The exception that was the program's failure, if one was, in the process that reports; else nothing.
+
+    Adds the places of ranks in other processes to the failure in the report.
+    """
+    failure = report.failure if report is not None else None
+    named = failure["ranks"] if failure else []
+    unplaced = [rank["rank"] for rank in named if rank["place"] is None]
+    asked = pickle.loads(peers.share(pickle.dumps(unplaced))[0])
+    places = {rank: program.place(waiting) for rank, waiting in program.unfinished.items() if rank in asked}
+    all_told = [pickle.loads(told) for told in peers.share(pickle.dumps((places, errors)))]
+    if not failure:
+        return []
+    for rank in named:
+        for places, _ in all_told:
+            rank["place"] = rank["place"] or places.get(rank["rank"])
+    raised = (error for _, errors in all_told for error in errors)
+    return [error for error in raised if failure["kind"] == "abort" and error.rank == named[0]["rank"]]

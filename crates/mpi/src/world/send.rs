@@ -102,15 +102,19 @@ impl World {
             number,
             sent: now,
         };
+        let data = match send.data {
+            data if data != 0 && !self.setup.owns(dest) => context.source.export(data, dest),
+            data => data,
+        };
         let message = if eager {
-            ProtocolMessage::Eager(Eager { envelope, copied, data: send.data })
+            ProtocolMessage::Eager(Eager { envelope, copied, data })
         } else {
             let nobody_waits = detached || send.mode == SendMode::Buffered;
             let waiting = if nobody_waits { Target::Nobody } else { target };
             let handle = process.rendezvous.begin_send(Outgoing {
                 dest,
                 bytes: send.bytes.0,
-                data: send.data,
+                data,
                 sent: now,
                 target: waiting,
                 requested: at,

@@ -55,6 +55,11 @@ impl World {
         self.setup.part.me
     }
 
+    /// The part of the network whose ranks are here.
+    pub fn network_part(&self) -> &network::Part {
+        &self.setup.part
+    }
+
     /// Ranks here, each with the time that it has reached; `None` for one that has finished.
     pub fn reached(&self) -> impl Iterator<Item = (Rank, Option<Time>)> {
         let reached = |process: &Process| (process.standing != State::Finished).then_some(process.call.begin);

@@ -92,6 +92,18 @@ impl<S: Source + ?Sized> Source for MarkedSource<'_, S> {
         self.marker.inside(Layer::Source, || self.source.access(target, data, answers));
     }
 
+    fn export(&mut self, data: Data, receiver: Rank) -> Data {
+        self.marker.inside(Layer::Source, || self.source.export(data, receiver))
+    }
+
+    fn take_contents(&mut self) -> Vec<(u32, Vec<u8>)> {
+        self.marker.inside(Layer::Source, || self.source.take_contents())
+    }
+
+    fn receive_contents(&mut self, contents: &[u8]) {
+        self.marker.inside(Layer::Source, || self.source.receive_contents(contents));
+    }
+
     fn place(&self, rank: Rank) -> Option<String> {
         self.source.place(rank)
     }

@@ -88,7 +88,7 @@ pub enum Workload {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         jobs: Vec<Job>,
     },
-    /// Rank function in Python; the caller provides its operations. It runs on one thread.
+    /// Rank function in Python; the caller provides its operations. Each process runs its ranks on one thread.
     Function {
         /// File that defines it, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use engine::{Duration, Event, Lane, Queue, Time};
 use mpi::world::{Context, Setup, World};
 use mpi::{DomainMessage, Failure, Source};
-use network::{Arrival, Crossing, Fabric, Network};
+use network::{Arrival, Crossing, Fabric, Network, Part};
 
 use super::exchange::Note;
 use super::progress::{NextStep, share_done};
@@ -97,6 +97,11 @@ impl Domain {
             self.network_views.links.follow();
         }
         self.live = live.map(|live| (live, 0));
+    }
+
+    /// Part of the network.
+    pub(crate) fn part(&self) -> &Part {
+        self.world.network_part()
     }
 
     /// Least time between an event here and its effect in another domain.

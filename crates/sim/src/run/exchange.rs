@@ -23,6 +23,8 @@ pub struct Mail {
     pub crossings: Vec<Crossing>,
     /// Messages of the ranks.
     pub domain_messages: Vec<Arc<[u64]>>,
+    /// Contents for the source, from other processes.
+    pub contents: Vec<Box<[u8]>>,
 }
 
 /// Word that stands for an unknown number, or for no rank.

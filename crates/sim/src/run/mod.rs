@@ -184,6 +184,23 @@ pub fn run_in_windows<S: Source + Send>(
     }
 }
 
+/// Runs the only domain of this process, out of `all` in several processes, on this thread. `None` in all processes but
+/// the first.
+pub fn run_share_in_windows(
+    mut domain: Domain,
+    all: u32,
+    source: &mut dyn Source,
+    monitor: &mut dyn Monitor,
+    until: Until,
+    peers: &mut dyn Peers,
+) -> Option<Ended> {
+    let started = started();
+    let windows = Windows::new(std::slice::from_ref(&domain), all, until, peers);
+    let stop = windows.run_single(&mut domain, source, monitor, peers);
+    let wall_s = started.elapsed().as_secs_f64();
+    ended(vec![domain], &[source], stop, wall_s, peers)
+}
+
 fn started() -> Instant {
     #[expect(clippy::disallowed_methods, reason = "the speed of the simulation is part of the report")]
     Instant::now()

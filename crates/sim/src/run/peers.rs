@@ -51,6 +51,7 @@ pub struct Parcel(Vec<u8>);
 
 const CROSSING: u64 = 0;
 const LETTER: u64 = 1;
+const CONTENTS: u64 = 2;
 
 impl Parcel {
     fn word(&mut self, word: u64) {
@@ -70,6 +71,13 @@ impl Parcel {
         self.word(LETTER << 32 | u64::from(to));
         self.word(words.len() as u64);
         words.iter().for_each(|word| self.word(*word));
+    }
+
+    /// Adds contents for the source of the process.
+    pub fn contents(&mut self, contents: &[u8]) {
+        self.word(CONTENTS << 32);
+        self.word(contents.len() as u64);
+        self.0.extend_from_slice(contents);
     }
 
     /// Takes the bytes for the process, with `note` in front, and leaves the parcel empty.
@@ -92,6 +100,8 @@ pub enum Item {
     Crossing(Crossing),
     /// Message of the ranks, for this domain.
     DomainMessage(u32, Arc<[u64]>),
+    /// Contents for the source.
+    Contents(Box<[u8]>),
 }
 
 impl<'a> Opened<'a> {
@@ -117,12 +127,21 @@ impl Iterator for Opened<'_> {
         }
         let head = self.word();
         let to = head as u32;
-        Some(if head >> 32 == LETTER {
-            let length = self.word();
-            Item::DomainMessage(to, (0..length).map(|_| self.word()).collect())
-        } else {
-            let (at, key) = (Time(self.word()), Key::from_word(self.word()));
-            Item::Crossing(Crossing { to, at, key, words: std::array::from_fn(|_| self.word()) })
+        Some(match head >> 32 {
+            LETTER => {
+                let length = self.word();
+                Item::DomainMessage(to, (0..length).map(|_| self.word()).collect())
+            }
+            CONTENTS => {
+                let length = self.word() as usize;
+                let (contents, left) = self.left.split_at(length);
+                self.left = left;
+                Item::Contents(contents.into())
+            }
+            _ => {
+                let (at, key) = (Time(self.word()), Key::from_word(self.word()));
+                Item::Crossing(Crossing { to, at, key, words: std::array::from_fn(|_| self.word()) })
+            }
         })
     }
 }
@@ -164,6 +183,7 @@ mod tests {
             parcel.crossing(&crossing(3));
             parcel.domain_message(u32::MAX, &[]);
             parcel.domain_message(5, &[1, u64::MAX]);
+            parcel.contents(b"odd");
             parcel.crossing(&crossing(4));
             let sealed = parcel.seal(&note);
             let (read, opened) = Opened::new(&sealed);
@@ -171,12 +191,14 @@ mod tests {
                 .map(|item| match item {
                     Item::Crossing(crossing) => format!("{crossing:?}"),
                     Item::DomainMessage(to, words) => format!("{to}: {words:?}"),
+                    Item::Contents(contents) => format!("{contents:?}"),
                 })
                 .collect();
             let expected = [
                 format!("{:?}", crossing(3)),
                 format!("{}: []", u32::MAX),
                 format!("5: [1, {}]", u64::MAX),
+                format!("{:?}", b"odd"),
                 format!("{:?}", crossing(4)),
             ];
             assert_eq!((read, items), (note, expected.to_vec()));

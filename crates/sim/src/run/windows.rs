@@ -117,6 +117,19 @@ impl Windows {
         (all, stop)
     }
 
+    /// Runs the only domain of this process on this thread; see [`Windows::run`].
+    pub fn run_single(
+        &self,
+        domain: &mut Domain,
+        source: &mut dyn Source,
+        monitor: &mut dyn Monitor,
+        peers: &mut dyn Peers,
+    ) -> Option<Stop> {
+        let bell = monitor.bell();
+        let mut ask = |progress: Progress| monitor.poll(progress);
+        self.run_one(0, domain, source, &mut ask, bell, Some(peers)).ok().flatten()
+    }
+
     /// Runs one domain. Returns the reason if it ended early.
     ///
     /// A window that has begun is completed, so that all domains stop at the same time, unless that takes too long.
@@ -139,6 +152,7 @@ impl Windows {
         domain.mark_window();
         let mut ends = false;
         loop {
+            self.send_contents(parity, source);
             let sent = self.send(parity, me, domain, &mut crossings);
             let note = domain.note(source, sent, looked);
             let looks = std::mem::take(&mut user.looks);
@@ -149,6 +163,8 @@ impl Windows {
                 user.next_step_since(domain, &all, others, false);
             })?;
             all = self.meet(parity, &mut peers)?;
+            // Contents of the last window, too, which nothing receives any more: a source may show some.
+            self.receive_contents(parity, me, source);
             if all.ends {
                 return Ok(Some(Stop::Asked));
             }
@@ -203,7 +219,24 @@ impl Windows {
             Item::DomainMessage(to, words) => {
                 self.exchange.mail(parity, others, place(to), |mail| mail.domain_messages.push(words));
             }
+            Item::Contents(contents) => {
+                self.exchange.mail(parity, others, 0, |mail| mail.contents.push(contents));
+            }
         }
+    }
+
+    /// Moves the contents for other processes to the parcels.
+    fn send_contents(&self, parity: usize, source: &mut dyn Source) {
+        for (process, contents) in source.take_contents() {
+            self.exchange.parcel(parity, process as usize, |parcel| parcel.contents(&contents));
+        }
+    }
+
+    /// Receives the contents that other processes have for the source of this domain.
+    fn receive_contents(&self, parity: usize, me: usize, source: &mut dyn Source) {
+        self.exchange.mail(parity, self.here.len(), me, |mail| {
+            mail.contents.drain(..).for_each(|contents| source.receive_contents(&contents));
+        });
     }
 
     /// Moves the domain's messages for others to the mail; returns the time of the first of them.
