@@ -22,7 +22,7 @@ LIBMPI = (
     # The functions of MPI.
     ("translation", "call"),
     # Fronts: MPICH's interface, the interpreter, the job of the launcher.
-    ("mpich", "job", "accounting", "launch", "interpreter"),
+    ("mpich", "peers", "job", "accounting", "launch", "interpreter"),
 )
 """Layers of libmpi, lowest first; a module may name those of its layer and of lower ones."""
 

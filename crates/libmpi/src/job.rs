@@ -16,6 +16,7 @@ use crate::fold::Settings;
 use crate::live::Fault;
 pub use crate::live::Isolation;
 use crate::live::debugger::Debugged;
+use crate::peers::PeersPlace;
 
 /// Job of the launcher: a request, and what belongs to the place and time of its run.
 #[derive(Debug, Deserialize)]
@@ -37,6 +38,9 @@ pub struct Job {
     pub debug: Option<Debugged>,
     /// Folder for files while it runs.
     pub folder: PathBuf,
+    /// Place among the processes of the run, if there are several.
+    #[serde(default)]
+    pub peers: Option<PeersPlace>,
 }
 
 impl Job {

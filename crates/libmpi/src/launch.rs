@@ -14,11 +14,13 @@ use std::time::Instant;
 use mpi::Source;
 use mpi::operation::Rank;
 use sim::observe::{LiveRows, Pace};
-use sim::{Control, InputError, Monitor, Prepared, Progress};
+use sim::run::SingleProcess;
+use sim::{Control, InputError, Monitor, Outcome, Peers, Prepared, Progress};
 
 use crate::accounting;
 use crate::arena;
 use crate::call::reports::Library;
+use crate::data::spread::Spread;
 use crate::fiber::stacks::Stacks;
 use crate::fold;
 use crate::job::{Isolation, Job, write_live, write_refusal, write_result};
@@ -34,6 +36,7 @@ use crate::loader::callers;
 use crate::loader::tls::Pad;
 use crate::loader::valgrind_symbols;
 use crate::loader::{Template, entry};
+use crate::peers::Talker;
 use crate::process_view::statics::{OPTIONS, OwnOptions};
 use crate::process_view::{hooks, hooks_of_processes, set_name, stdio, threads};
 
@@ -96,22 +99,37 @@ fn run(
             eprintln!("hopcast: not position-independent: each rank is a process (--isolation process)");
         }
     }
-    let mut prepared = sim::prepare(&job.request)?;
-    let (accounting, computing) = accounting::open(&job, &prepared)?;
-    let mut live = load(&job, &prepared, computing)?;
+    let mut peers: Box<dyn Peers> = match &job.peers {
+        Some(place) => Box::new(Talker::new(place.clone())),
+        None => Box::new(SingleProcess),
+    };
+    let ready = sim::prepare_share(&job.request, &*peers).and_then(|prepared| {
+        let (accounting, computing) = accounting::open(&job, &prepared)?;
+        let live = load(&job, &prepared, computing)?;
+        Ok((prepared, accounting, live))
+    });
+    let told = ready.as_ref().err().map_or(String::new(), |error| error.to_string());
+    let told = peers.share(told.into_bytes()).into_iter().find(|told| !told.is_empty());
+    let (mut prepared, accounting, mut live) = ready?;
+    if let Some(told) = told {
+        return Err(InputError::whole("another process", String::from_utf8_lossy(&told)));
+    }
     interrupts::watch();
     let doubts = kernels::Doubts::about(prepared.kernels());
     let follower = job.live.clone().map(Follower::new);
     follower.iter().for_each(|follower| prepared.follow(follower.rows.clone()));
     let mut watch = Watch::new(job.progress.as_deref(), follower).map_err(|error| own(&error))?;
-    let outcome = prepared.run(Some(&mut live), &mut watch);
+    let mut outcome = prepared.run_share(Some(&mut live), &mut watch, &mut *peers);
     interrupts::are_over();
+    add_places(outcome.as_mut().ok().and_then(Option::as_mut), &live, &mut *peers);
     live.close();
     stdio::end_line();
-    let mut outcome = outcome?;
-    for stuck in outcome.report.failure.iter_mut().flat_map(|failure| &mut failure.ranks) {
-        stuck.place = stuck.place.take().or_else(|| live.place(Rank(stuck.rank)));
-    }
+    let Some(outcome) = outcome? else {
+        write_result(result, "", live.faults(), (&serde_json::Value::Null, &[]), &[])
+            .map_err(|error| own(&error))?;
+        std::mem::forget(live);
+        return Ok(());
+    };
     let ended_well = outcome.report.failure.is_none() && !outcome.report.partial;
     let (computing, mut notes) = accounting.close(&live.computing(), ended_well);
     notes.extend(kernels::warnings(&doubts).into_iter().chain(live.unused().filter(|_| ended_well)));
@@ -121,6 +139,27 @@ fn run(
     // Ranks that have not ended leave frames behind that nobody can drop; the process ends anyway.
     std::mem::forget(live);
     Ok(())
+}
+
+/// Adds the places in the program of the ranks that the failure names to the outcome, which the first process has.
+fn add_places(outcome: Option<&mut Outcome>, live: &Live, peers: &mut dyn Peers) {
+    let failure = outcome.and_then(|outcome| outcome.report.failure.as_mut());
+    let mut unplaced: Vec<_> = failure
+        .into_iter()
+        .flat_map(|failure| &mut failure.ranks)
+        .filter(|rank| rank.place.is_none())
+        .collect();
+    let asked: Vec<u8> = unplaced.iter().flat_map(|stuck| stuck.rank.to_le_bytes()).collect();
+    let asked = peers.share(asked).swap_remove(0);
+    let ranks = asked.chunks_exact(4).map(|rank| u32::from_le_bytes(rank.try_into().expect("four bytes")));
+    let places: Vec<Option<String>> = ranks.map(|rank| live.place(Rank(rank))).collect();
+    let told = peers.share(serde_json::to_vec(&places).expect("texts become JSON"));
+    for places in told {
+        let places: Vec<Option<String>> = serde_json::from_slice(&places).expect("another process wrote it");
+        for (stuck, place) in unplaced.iter_mut().zip(places) {
+            stuck.place = stuck.place.take().or(place);
+        }
+    }
 }
 
 /// The ranks of a program that an interpreter runs, none of which has begun.
@@ -240,6 +279,11 @@ fn shared(job: &Job, prepared: &Prepared, computing: Computing, template: Option
         reports: &Library,
         protocol: prepared.protocol(),
         functions: prepared.function_times().clone(),
+        spread: job
+            .peers
+            .as_ref()
+            .zip(prepared.process_of_rank())
+            .map(|(peers, ranks)| Spread::new(peers.rank, ranks)),
         parcels: Default::default(),
         meetings: Default::default(),
         channels: Default::default(),

@@ -23,5 +23,6 @@ pub mod live;
 pub mod loader;
 pub mod mpich;
 pub mod objects;
+pub mod peers;
 pub mod process_view;
 pub mod translation;

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hopcast.live import library
+from hopcast.processes import is_silent
 from hopcast.signals import AGAIN_S, leave_terminal
 
 
@@ -21,19 +22,20 @@ def bound(command: Sequence[str], ends_by: signal.Signals) -> list[str]:
     return [str(library.LAUNCHER), "--bound", str(int(ends_by)), str(os.getpid()), *command]
 
 
-def launch(command: Sequence[str], has_terminal: bool = False) -> int:
+def launch(command: Sequence[str], has_terminal: bool = False, inherits: Sequence[int] = ()) -> int:
     """Runs a command in a session of its own; gives its exit code as `subprocess` does.
 
     Ctrl-C, SIGTERM and a closed terminal ask the command to end with a result. A third Ctrl-C kills it with
     the processes that it has started, and raises KeyboardInterrupt.
 
     has_terminal: true to keep it in this session, where it handles Ctrl-C itself, as debuggers do.
+    inherits: files that it gets.
     """
     sys.stdout.flush()
     command = bound(command, signal.SIGKILL)
     mine = threading.current_thread() is threading.main_thread()
     alone = mine and not has_terminal
-    with subprocess.Popen(command, stdout=_output(), start_new_session=alone) as process:
+    with subprocess.Popen(command, stdout=_output(), start_new_session=alone, pass_fds=inherits) as process:
         passing_on = _Signals(process, alone) if mine else None
         try:
             with passing_on or contextlib.nullcontext():
@@ -60,9 +62,10 @@ def run_along(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 
 def _output() -> int | None:
-    """The stream of the program's output: that of this process; none if it has no file."""
+    """The stream of the program's output: that of this process, silent or not; none if it has no file."""
+    stream = sys.__stdout__ if is_silent() and sys.__stdout__ else sys.stdout
     try:
-        return sys.stdout.fileno()
+        return stream.fileno()
     except (OSError, ValueError):
         return None
 

@@ -7,6 +7,7 @@ as a file, the result comes back as one: a line of JSON, then the columns of the
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shlex
@@ -23,10 +24,12 @@ from hopcast import scratch
 from hopcast.errors import InputError, InternalError
 from hopcast.live import debugger, library, other_load
 from hopcast.live.launch import launch
+from hopcast.live.link import Link
 from hopcast.outcome import Report, Tables
 
 if TYPE_CHECKING:
     from hopcast.core_run import Progress
+    from hopcast.processes import Peers
     from hopcast.report.parts import Parts
     from hopcast.request import RunRequest
 
@@ -39,11 +42,13 @@ def simulate(
     command: Sequence[str],
     progress: Progress | None = None,
     parts: Parts | None = None,
-) -> Report:
+    peers: Peers | None = None,
+) -> Report | None:
     """Runs `command` on the ranks that `request` asks for.
 
     progress: is told now and then the simulated time [s] and the events so far, from a thread of its own.
     parts: is told the new rows, from the same thread.
+    peers: the other processes of the run, if there are any: all but the first get None.
     """
     library.check()
     program, *arguments = command
@@ -68,7 +73,12 @@ def simulate(
             "machine": str(_cache() / "machine.json"),
             "debug": debugger.job(debug_rank, folder),
             "folder": str(folder),
+            "peers": None,
         }
+        link = None
+        if peers is not None:
+            link = Link(peers)
+            job["peers"] = {"socket": link.socket, "rank": peers.rank, "count": peers.count}
         told.write_text(json.dumps(job))
         if compiled:
             launcher = [str(library.LAUNCHER), str(library.LIBRARY)]
@@ -80,20 +90,45 @@ def simulate(
         if "tool" in request.options:
             launcher = [*shlex.split(request.options["tool"]), *launcher]
         before = other_load.Moment.now()
-        with _watched(state, progress), _followed(folder, parts):
-            code = launch(launcher, has_terminal=debug_rank is not None)
+        with _watched(state, progress), _followed(folder, parts), link or contextlib.nullcontext():
+            code = launch(launcher, debug_rank is not None, () if link is None else (link.socket,))
         after = other_load.Moment.now()
         _check_result(result, program, code, debug_rank)
         head, tables = _read(result)
-    if "error" in head:
-        raise InputError(head["error"])
-    summary = json.loads(head["report"])
-    _add_faults(summary, head["faults"])
-    summary["warnings"] += head["warnings"]
-    summary["computing"] = head["computing"]
+    summary = _summary(head, peers)
+    if summary is None:
+        return None
     disturbed = other_load.warning(before, after, os.cpu_count() or 1, head["computing"])
     summary["warnings"] += [disturbed] if disturbed else []
     return Report(summary, Tables(tables))
+
+
+def _summary(head: dict, peers: Peers | None) -> dict | None:
+    """The summary of a run that has ended; None in a process that does not report."""
+    faults = _all_faults(head, peers)
+    if "error" in head:
+        error = InputError(head["error"])
+        error.all_know = True
+        raise error
+    if not head["report"]:
+        return None
+    summary = json.loads(head["report"])
+    if peers is not None:
+        # Ranks in other processes may have gone on for a moment after a failure.
+        faults = [fault for fault in faults if fault["at_s"] <= summary["makespan_s"]]
+    _add_faults(summary, faults)
+    summary["warnings"] += head["warnings"]
+    summary["computing"] = head["computing"]
+    return summary
+
+
+def _all_faults(head: dict, peers: Peers | None) -> list[dict]:
+    """Faults of the ranks of all processes, in the order of simulated time."""
+    faults = head.get("faults", [])
+    if peers is None:
+        return faults
+    shared = (json.loads(told) for told in peers.share(json.dumps(faults).encode()))
+    return sorted(itertools.chain.from_iterable(shared), key=lambda fault: fault["at_s"])
 
 
 def _ranks(request: RunRequest) -> int:

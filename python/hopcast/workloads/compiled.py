@@ -43,14 +43,47 @@ def inputs(request: RunRequest) -> Iterator[tuple[str, str, list[Path]]]:
         yield "profile", file, [Path(file)]
 
 
-def start(request: RunRequest, watch: Watch) -> Report:
+_ONE_PROCESS = ("debug_rank", "tool", "fold_memory")
+"""Options of a run in one process."""
+
+
+def start(request: RunRequest, watch: Watch) -> Report | None:
     from hopcast.live import run as live
 
     workload = request.workload
-    if watch.peers is not None:
-        raise InputError(
-            f"{workload['path']}: the ranks of an MPI program share one process; start it without mpiexec"
-        )
     args, _ = request.call
     words = [str(word) for word in args] or workload.get("arguments", [])
-    return live.simulate(request, [workload["path"], *words], watch.progress, watch.parts)
+    if watch.peers is None:
+        return live.simulate(request, [workload["path"], *words], watch.progress, watch.parts)
+    _check_spread(request)
+    try:
+        return live.simulate(request, [workload["path"], *words], watch.progress, watch.parts, watch.peers)
+    except InputError as error:
+        if error.all_know:
+            raise
+        watch.peers.end_all()
+        raise
+    except BaseException:
+        watch.peers.end_all()
+        raise
+
+
+def _check_spread(request: RunRequest) -> None:
+    """Refuses what needs all ranks in one process."""
+    path = request.workload["path"]
+    if request.workload["kind"] != KIND:
+        raise InputError(
+            f"{path}: the ranks of such a program share one interpreter; start it without mpiexec"
+        )
+    for name in _ONE_PROCESS:
+        if request.options.get(name) is not None:
+            raise InputError(
+                f"--{name.replace('_', '-')} is for runs in one process; start it without mpiexec"
+            )
+    if request.options.get("isolation") == "process":
+        raise InputError("--isolation process is for runs in one process; start it without mpiexec")
+    how, _, file = request.options.get("compute", "").partition("=")
+    if how == "profile" and not Path(file).is_file():
+        raise InputError(
+            f"--compute profile={file}: a profile is measured in one process; start it without mpiexec first"
+        )

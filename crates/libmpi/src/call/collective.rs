@@ -133,7 +133,8 @@ impl Call {
         let (collective, take) = (Arc::new(collective), Rc::new(take));
         me.catch_up();
         let (key, everybody) = (Key { number: series, ..comm.key() }, comm.everybody as usize);
-        let first = me.shared.meetings.prepare(key, everybody, &collective).filter(|_| !comm.is_inter());
+        let prepare = || me.shared.meetings.prepare(key, everybody, &collective);
+        let first = me.shared.spread.is_none().then(prepare).flatten().filter(|_| !comm.is_inter());
         let told = simulated(me, handle, collective.clone(), first);
         let (place, parts) = (comm.place as usize, (comm, collective));
         let again = move |me: &Process| -> Answer<request::Finish> {
@@ -192,8 +193,11 @@ pub fn put_down(
 ) -> Answer<Option<Arc<Collective>>> {
     // Who is the first is seen by others.
     me.catch_up();
-    let part = Part { given, call: call.clone(), operator, between_groups: comm.is_inter() };
-    me.shared.meetings.give(key, comm.everybody as usize, comm.place as usize, part)
+    me.give_to_others(comm, key, &given);
+    let part = Part { given, call: call.clone(), operator, between_groups: comm.is_inter(), imported: false };
+    let first = me.shared.meetings.give(key, comm.everybody as usize, comm.place as usize, part)?;
+    // The first of all ranks is not known where they are in several processes: the simulator ends the run then.
+    Ok(first.filter(|_| me.shared.spread.is_none()))
 }
 
 /// The places of those whose contributions a member gets: all, or the other group of an inter-communicator.

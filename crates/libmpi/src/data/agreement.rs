@@ -9,9 +9,14 @@ use mpi::collective::{Collective, Kind, Sizes};
 use super::meeting::Part;
 use crate::abi::error::{Answer, Class, Error};
 
+/// Part whose call is known in this process.
+fn known(part: &Option<Part>) -> Option<&Part> {
+    part.as_ref().filter(|part| !part.imported)
+}
+
 /// Refuses the part of the member at `place`, if it does not fit to those of others.
 pub fn check(parts: &[Option<Part>], place: usize, part: &Part) -> Answer {
-    let mut others = parts.iter().enumerate().filter_map(|(other, part)| Some((other, part.as_ref()?)));
+    let mut others = parts.iter().enumerate().filter_map(|(other, part)| Some((other, known(part)?)));
     let Some((first, earlier)) = others.clone().next() else { return Ok(()) };
     let function = part.call.kind.function();
     if earlier.call.kind != part.call.kind || earlier.call.root != part.call.root {
@@ -60,7 +65,7 @@ pub fn differ_in_length(one: &Collective, other: &Collective) -> bool {
 
 /// Refuses the part of the member at `place`, if its length is not the root's, or that of others who have called.
 pub fn lengths(parts: &[Option<Part>], place: usize) -> Answer {
-    let call = |member: usize| parts[member].as_ref().map(|part| &part.call);
+    let call = |member: usize| known(&parts[member]).map(|part| &part.call);
     let Some(own) = call(place) else { return Ok(()) };
     let root = own.root as usize;
     let others = if own.kind.rooted() && place != root { root..root + 1 } else { 0..parts.len() };
@@ -136,7 +141,7 @@ mod tests {
 
     fn part(kind: Kind, sizes: Sizes, operator: Option<usize>) -> Part {
         let call = Arc::new(Collective { kind, sizes, ..Collective::barrier(CommId::WORLD) });
-        Part { given: Given::default(), call, operator, between_groups: false }
+        Part { given: Given::default(), call, operator, between_groups: false, imported: false }
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub struct Part {
     pub operator: Option<usize>,
     /// True if its communicator has two groups, which give and expect different things.
     pub between_groups: bool,
+    /// True if it came from another process: its call is not known here.
+    pub imported: bool,
 }
 
 /// One collective.
@@ -229,6 +231,20 @@ impl Meetings {
         Ok(unlike.then(|| first.clone()))
     }
 
+    /// The member at `place` of so many, in another process, has given this.
+    pub fn import(&self, key: Key, places: usize, place: usize, given: Given) {
+        let mut open = self.open.borrow_mut();
+        let meeting = open.entry(key).or_insert_with(|| Rc::new(Meeting::new(places)));
+        let call = Arc::new(Collective::barrier(key.comm));
+        let part = Part { given, call, operator: None, between_groups: false, imported: true };
+        meeting.parts.borrow_mut()[place] = Some(part);
+        // It takes its result in its own process.
+        meeting.left.set(meeting.left.get() - 1);
+        if meeting.left.get() == 0 {
+            open.remove(&key);
+        }
+    }
+
     /// One of so many members makes a persistent collective. If the first has made it with another length: how.
     pub fn prepare(&self, key: Key, places: usize, call: &Arc<Collective>) -> Option<Arc<Collective>> {
         let mut prepared = self.prepared.borrow_mut();
@@ -285,6 +301,7 @@ mod tests {
                 call,
                 operator: Some(0x21),
                 between_groups: false,
+                imported: false,
             };
             meetings.give(key, 3, member, part).unwrap();
         }
@@ -305,7 +322,7 @@ mod tests {
         for member in 0..5 {
             let call = Arc::new(Collective::barrier(CommId::WORLD));
             let given = Given::whole(Box::new([b'a' + member as u8]));
-            let part = Part { given, call, operator: Some(0), between_groups: false };
+            let part = Part { given, call, operator: Some(0), between_groups: false, imported: false };
             meetings.give(key, 5, member, part).unwrap();
         }
         let calls = Rc::new(Cell::new(0));

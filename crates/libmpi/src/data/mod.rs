@@ -14,6 +14,7 @@ pub mod meeting;
 pub mod operator;
 pub mod parcel;
 pub mod remote_memory;
+pub mod spread;
 pub mod touched;
 pub mod type_map;
 pub mod window;

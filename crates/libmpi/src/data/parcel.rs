@@ -4,10 +4,12 @@
 //! operation is complete. If the message has met its receive by then, as a rendezvous has, its bytes have gone from
 //! the one memory to the other, in one copy; else they are packed then.
 
+use engine::hash::Map;
 use mpi::operation::Data;
 
 use super::datatype::Layout;
 use super::folded;
+use super::spread::EXPORTED;
 use super::touched::{Memory, Role, touching};
 use crate::abi::pointers::Address;
 use crate::fold;
@@ -101,9 +103,32 @@ struct Held {
 pub struct Parcels {
     held: Vec<Held>,
     free: Vec<Data>,
+    /// Contents from other processes.
+    imported: Map<Data, Box<[u8]>>,
 }
 
 impl Parcels {
+    /// Takes the contents of a message that goes to another process; those in the sender's memory are copied.
+    pub fn export(&mut self, number: Data) -> Box<[u8]> {
+        let held = &mut self.held[number as usize - 1];
+        let contents = match std::mem::replace(&mut held.contents, Contents::Landed) {
+            Contents::Own(contents) => contents,
+            Contents::Short(contents, bytes) => contents[..usize::from(bytes)].into(),
+            // SAFETY: the program vouches for that many values there until its operation is complete (`Address`).
+            Contents::Lent(place, _) => unsafe { place.layout.pack(place.at.pointer(), place.count) },
+            Contents::Pieces(..) | Contents::Landed => {
+                unreachable!("memory is not folded in several processes")
+            }
+        };
+        self.let_go(number);
+        contents
+    }
+
+    /// Keeps contents from another process.
+    pub fn import(&mut self, number: Data, contents: Box<[u8]>) {
+        self.imported.insert(number, contents);
+    }
+
     /// Keeps contents until their message has been received.
     pub fn keep(&mut self, contents: Box<[u8]>) -> Data {
         if contents.is_empty() {
@@ -184,6 +209,9 @@ impl Parcels {
         if number == 0 {
             return;
         }
+        if number & EXPORTED != 0 {
+            return to.put(&self.imported.remove(&number).expect("contents come before their message"));
+        }
         match &self.held[number as usize - 1].contents {
             Contents::Own(contents) => to.put(contents),
             Contents::Short(contents, bytes) => to.put(&contents[..usize::from(*bytes)]),
@@ -200,7 +228,9 @@ impl Parcels {
 
     /// The message has been taken back: nobody will receive it.
     pub fn forget(&mut self, number: Data) {
-        if number != 0 {
+        if number & EXPORTED != 0 {
+            self.imported.remove(&number);
+        } else if number != 0 {
             self.held[number as usize - 1].contents = Contents::Landed;
             self.let_go(number);
         }
@@ -210,6 +240,9 @@ impl Parcels {
     pub fn open(&mut self, number: Data) -> Box<[u8]> {
         if number == 0 {
             return Box::default();
+        }
+        if number & EXPORTED != 0 {
+            return self.imported.remove(&number).expect("contents come before their message");
         }
         let held = &mut self.held[number as usize - 1];
         let contents = match std::mem::replace(&mut held.contents, Contents::Landed) {

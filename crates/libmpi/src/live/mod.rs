@@ -4,6 +4,7 @@
 
 pub mod arguments;
 pub mod computing;
+mod contents;
 pub mod crash;
 pub mod debugger;
 pub mod deferred_operations;
@@ -41,9 +42,8 @@ use crate::fold;
 use crate::loader::tls::Place;
 use crate::loader::{ProgramCopy, Template, symbols};
 use crate::process_view::computing_clock::Clock;
-use crate::process_view::exit;
 use crate::process_view::floating_point::Control;
-use crate::process_view::folder;
+use crate::process_view::{exit, folder};
 use computing::{Charge, Computing, Pending, Took};
 use fibers::{Fiber, Step};
 use guarded_copy::GuardedCopy;
@@ -318,6 +318,18 @@ impl Source for Live {
         if let Some(process) = self.process(receiver).cloned() {
             self.attempt(receiver.0, || process.shared.reports.matched(&process, data, request));
         }
+    }
+
+    fn export(&mut self, data: Data, receiver: Rank) -> Data {
+        self.shared.export(data, receiver)
+    }
+
+    fn take_contents(&mut self) -> Vec<(u32, Vec<u8>)> {
+        self.shared.spread.as_ref().map(|spread| spread.take()).unwrap_or_default()
+    }
+
+    fn receive_contents(&mut self, contents: &[u8]) {
+        self.shared.receive_contents(contents);
     }
 
     fn access(&mut self, target: Rank, data: Data, answers: &mut Vec<Data>) {

@@ -34,6 +34,7 @@ use crate::data::channel::Channels;
 use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
 use crate::data::parcel::Parcels;
+use crate::data::spread::Spread;
 use crate::data::window::Windows;
 use crate::fiber::Ended;
 use crate::fiber::stacks::{self, Extent};
@@ -83,6 +84,8 @@ pub struct Shared {
     pub protocol: Protocol,
     /// Times of the functions that the platform names.
     pub functions: FunctionTimes,
+    /// Exchange with ranks in other processes, if there are any.
+    pub spread: Option<Spread>,
     /// Contents of messages.
     pub parcels: RefCell<Parcels>,
     /// Contents of collectives.

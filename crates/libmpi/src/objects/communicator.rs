@@ -1,6 +1,6 @@
 //! Communicators: their members, and what a rank counts on them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub struct Communicator {
     pub topology: RefCell<Option<Rc<Topology>>>,
     /// Way between hosts of what this rank sends on it, but for collectives.
     pub via: Cell<Via>,
+    /// Other processes that have members, once they were looked for.
+    pub(crate) others: OnceCell<Box<[u32]>>,
     /// Collectives that this rank has called on it.
     pub(crate) collectives: Cell<u64>,
     /// Persistent collectives that this rank has made on it.
@@ -73,6 +75,7 @@ impl Communicator {
             group: None,
             topology: RefCell::default(),
             via: Cell::new(Via::PLATFORM),
+            others: OnceCell::new(),
             collectives: Cell::new(0),
             series: Cell::new(0),
         }
@@ -92,6 +95,7 @@ impl Communicator {
             group: Some(made.clone()),
             topology: RefCell::new(Topology::of(made, copied)),
             via: Cell::new(Via::PLATFORM),
+            others: OnceCell::new(),
             collectives: Cell::new(0),
             series: Cell::new(0),
         }

@@ -25,6 +25,7 @@ use crate::abi::pointers::{InOutPtr, InText, OutPtr};
 use crate::call::communicator::Communicator;
 use crate::data::file::{Opened, View, length, refused};
 use crate::data::meeting::{Given, Open, Part};
+use crate::data::spread;
 use crate::live::process::Process;
 pub use crate::objects::file::OpenFile;
 use representation::Representation;
@@ -72,7 +73,13 @@ pub fn meet<T: 'static>(
 ) -> Answer<Rc<T>> {
     let key = comm.next_collective();
     let call = Arc::new(Collective::barrier(comm.id));
-    let part = Part { given: Given::whole(bytes), call: call.clone(), operator: None, between_groups: false };
+    let part = Part {
+        given: Given::whole(bytes),
+        call: call.clone(),
+        operator: None,
+        between_groups: false,
+        imported: false,
+    };
     me.shared.meetings.give(key, comm.size as usize, comm.rank as usize, part)?;
     me.perform(Op::Collective(call, Start::Blocking), |_| ());
     Ok(me.shared.meetings.leave(key, |open| open.once(make)))
@@ -130,6 +137,7 @@ pub fn open(me: &Process, comm: Comm, name: InText, mode: c_int, hints: Info, fi
 }
 
 fn open_with(me: &Process, comm: Comm, name: InText, mode: c_int, hints: Info) -> Answer<File> {
+    spread::refuse(me.shared.spread.as_ref(), "MPI_File_open")?;
     communicator::find_intra(me, comm).map_err(|error| Error { of: None, ..error })?;
     let hints = info::hints(me, hints)?;
     let path = path_of(name)?;

@@ -16,6 +16,7 @@ use crate::abi::handle::{self, Comm, Info, Object, Win};
 use crate::abi::pointers::{InOutPtr, OutPtr};
 use crate::call::communicator::{self, Communicator, give_back};
 use crate::call::{attribute, creation, info};
+use crate::data::spread;
 use crate::data::window::{Member, allocate};
 use crate::live::process::Process;
 
@@ -43,6 +44,7 @@ fn make(
     win: OutPtr<Win>,
 ) -> Answer<usize> {
     communicator::find_intra(me, comm)?;
+    spread::refuse(me.shared.spread.as_ref(), "a window").map_err(|error| error.of(comm))?;
     let bytes = usize::try_from(size)
         .map_err(|_| Error::new(Class::SIZE, format!("a size of 0 or more, not {size}")).of(comm))?;
     if unit <= 0 {

@@ -22,6 +22,7 @@ use crate::call::datatype::truth;
 use crate::call::request::{self, Pending};
 use crate::data::channel::{End, Route};
 use crate::data::parcel::Place;
+use crate::data::spread;
 use crate::live::process::Process;
 pub use crate::objects::message::Partitioned;
 use crate::objects::message::Side;
@@ -106,6 +107,7 @@ fn initialise(
 ) -> Answer<Request> {
     let found = communicator::find(me, comm)?;
     let prepare = || -> Answer<Partitioned> {
+        spread::refuse(me.shared.spread.as_ref(), "partitioned communication")?;
         let layout = me.layout(datatype)?;
         let bytes = layout.bytes(count)?;
         let (peer, tag) = (receiver(&found, peer)?, tag_of(tag)?);
