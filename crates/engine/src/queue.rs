@@ -30,7 +30,7 @@ const VALUES: usize = 1 << DIGIT_BITS;
 const DIGITS: usize = (64 - BLOCK_BITS as usize).div_ceil(DIGIT_BITS);
 
 /// Most events of a bucket of the second digit that is opened as a whole.
-const FEW: usize = 16;
+const FEW: usize = 64;
 
 /// Value of an earliest time that is not known; it is earlier than every event in the buckets, so later events do not
 /// replace it.

@@ -351,8 +351,8 @@ impl World {
             _ => {
                 let bytes = Bytes(text::sent_by(op) + received(op, &self.completion));
                 let name = context.source.function(rank).unwrap_or_else(|| text::name(op));
-                let causes = self.processes[rank].call.causes;
-                let record = Record::Call { rank, name, begin, end: now, causes, bytes };
+                let causes = &self.processes[rank].call.causes;
+                let record = Record::Call { rank, name, begin, end: now, causes: *causes, bytes };
                 context.observer.record(now, &record);
             }
         }

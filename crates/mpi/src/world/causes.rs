@@ -242,17 +242,18 @@ impl World {
         if !self.processes[rank].awaits(incoming.target) {
             return;
         }
-        let request = Message { size: Bytes(0), ..arrival.message };
-        let request = Message { regime: self.regime_of(&request), ..request };
-        let idle = self.idle_parts(&request, &*context.network);
+        let mut control = arrival.message;
+        control.size = Bytes(0);
+        control.regime = self.regime_of(&control);
+        let idle = self.idle_parts(&control, &*context.network);
         let asked = Flight::new(incoming.arrived.since(incoming.requested), idle);
         let stalled = data.waited.stalled();
         // The answer has gone the other way; what the sender has done with it is its work.
-        let back = Message { from: request.to, to: request.from, ..request };
+        (control.from, control.to) = (control.to, control.from);
         let theirs = arrival.injected.since(incoming.answered);
         let theirs = theirs.saturating_sub(stalled.saturating_sub(incoming.stalled));
         let answer = data.cleared.since(incoming.answered).min(theirs);
-        let answered = Flight::new(answer, self.idle_parts(&back, &*context.network));
+        let answered = Flight::new(answer, self.idle_parts(&control, &*context.network));
         let ours = incoming.answered.since(incoming.matched).saturating_sub(incoming.stalled);
         let work = ours + theirs.saturating_sub(answered.total()) + end.since(context.now);
         let flight = self.event.flight();
@@ -291,7 +292,7 @@ impl World {
         let stalled = clear.waited.stalled() + cleared.stalled;
         let ClearToSend { arrived, matched, .. } = *clear;
         let placement = &self.setup.placement;
-        let request = Message {
+        let mut request = Message {
             from: placement[rank.0 as usize],
             to: placement[outgoing.dest.0 as usize],
             nics: None,
@@ -301,7 +302,7 @@ impl World {
             key: Key::of_message(0, rank.0),
             cargo: [0; CARGO_WORDS],
         };
-        let request = Message { regime: self.regime_of(&request), ..request };
+        request.regime = self.regime_of(&request);
         let idle = self.idle_parts(&request, &*context.network);
         let asked = Flight::new(arrived.since(outgoing.requested), idle);
         let rest = at.since(matched).saturating_sub(cleared.flight.total());

@@ -38,6 +38,7 @@ impl World {
         }
     }
 
+    #[cold]
     fn stop_lingering(&mut self, rank: Rank, context: &mut Context) {
         let Some(Op::Linger(_, function)) = self.processes[rank].op else { unreachable!("the rank lingers") };
         let poll = self.poll_time(function);

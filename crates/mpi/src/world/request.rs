@@ -6,6 +6,7 @@ use engine::Time;
 
 use crate::collective::Collective;
 use crate::operation::{Peer, Rank, Receive, Request, Send, TagMatch};
+use crate::record::Failure;
 use crate::source::Status;
 use crate::world::calls::CallProgress;
 use crate::world::collective::Identity;
@@ -116,8 +117,12 @@ impl World {
         Ok(&mut requests[index])
     }
 
+    #[inline]
     pub(super) fn activate(&mut self, rank: Rank, request: Request) -> Outcome<()> {
-        self.fresh_slot(rank, request)?.state = State::Active;
+        match self.processes[rank].requests.get_mut(request.0 as usize) {
+            Some(slot) if slot.state == State::Free => slot.state = State::Active,
+            _ => self.fresh_slot(rank, request)?.state = State::Active,
+        }
         Ok(())
     }
 
@@ -137,9 +142,14 @@ impl World {
     pub(super) fn slot(&mut self, rank: Rank, request: Request) -> Outcome<&mut Slot> {
         let known = self.processes[rank].requests.get(request.0 as usize);
         if known.is_none_or(|slot| slot.state == State::Free) {
-            return Err(self.misuse(rank, format!("request {} does not exist or is freed", request.0)));
+            return Err(self.unknown_request(rank, request));
         }
         Ok(&mut self.processes[rank].requests[request.0 as usize])
+    }
+
+    #[cold]
+    pub(super) fn unknown_request(&self, rank: Rank, request: Request) -> Box<Failure> {
+        self.misuse(rank, format!("request {} does not exist or is freed", request.0))
     }
 
     /// Starts persistent requests (MPI_Start, MPI_Startall); receives take the message of `whose`, as far as that says.

@@ -25,7 +25,9 @@
 use engine::{Bandwidth, Bytes, Duration, Key, Time};
 use network::{Message, NicPair};
 
+use crate::communicator::Communicator;
 use crate::operation::{CommId, Copying, Draining, Op, Peer, Rank, Send, SendMode, Via};
+use crate::record::Failure;
 use crate::world::calls::CallProgress;
 use crate::world::flight::Flight;
 use crate::world::process::{Standing, Target};
@@ -125,8 +127,8 @@ impl World {
             });
             ProtocolMessage::RequestToSend(RequestToSend { envelope, bytes: send.bytes, send: handle })
         };
-        let message = self.message(Ends { source: rank, dest }, &message, payload, false);
-        let message = Message { nics: send.via.nics, ..message };
+        let mut message = self.message(Ends { source: rank, dest }, &message, payload, false);
+        message.nics = send.via.nics;
         let is_local = eager || detached || send.mode == SendMode::Buffered;
         let ride = ride && (is_local || target != Target::Call);
         let riding = self.transmit(message, at, ride, context) && ride;
@@ -198,8 +200,8 @@ impl World {
             cleared: cleared.arrived,
             waited: self.waited(rank, outgoing.target, handshake.stalled),
         });
-        let message = self.message(Ends { source: rank, dest: outgoing.dest }, &data, size, !copies);
-        let message = Message { nics: outgoing.nics, ..message };
+        let mut message = self.message(Ends { source: rank, dest: outgoing.dest }, &data, size, !copies);
+        message.nics = outgoing.nics;
         self.traffic.count_announced(size);
         self.transmit(message, at, false, context);
         if !copies {
@@ -258,13 +260,16 @@ impl World {
             Peer::Any => Err(self.misuse(rank, "a send needs a destination, not MPI_ANY_SOURCE".into())),
             Peer::Rank(peer) => match communicator.peer(rank, peer) {
                 Some(member) => Ok(Some(member)),
-                None => {
-                    let (size, name) = (communicator.peers(), communicator.name());
-                    let reason = format!("rank {peer} is not in {name}, which has {size} ranks");
-                    Err(self.misuse(rank, reason))
-                }
+                None => Err(self.outside(rank, communicator, peer)),
             },
         }
+    }
+
+    /// Failure of `rank`, whose message is for a `peer` that the communicator lacks.
+    #[cold]
+    fn outside(&self, rank: Rank, communicator: &Communicator, peer: u32) -> Box<Failure> {
+        let (size, name) = (communicator.peers(), communicator.name());
+        self.misuse(rank, format!("rank {peer} is not in {name}, which has {size} ranks"))
     }
 
     /// Is a payload of `bytes` sent without asking?

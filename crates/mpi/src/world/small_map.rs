@@ -24,21 +24,29 @@ impl<V: Default> SmallMap<V> {
     pub fn entry(&mut self, number: u32) -> &mut V {
         let at = match &self.index {
             None => self.entries.iter().position(|(key, _)| *key == number),
-            Some(index) => index.get(&number).map(|at| *at as usize),
+            Some(_) => self.look_up(number),
         };
         let at = at.unwrap_or_else(|| self.insert(number));
         &mut self.entries[at].1
     }
 
+    /// The place of `number` in a map that is not short any more.
+    #[inline(never)]
+    fn look_up(&self, number: u32) -> Option<usize> {
+        self.index.as_ref()?.get(&number).map(|at| *at as usize)
+    }
+
     /// The entry of `number`, if it is there.
+    #[inline]
     pub fn get(&self, number: u32) -> Option<&V> {
         let at = match &self.index {
             None => self.entries.iter().position(|(key, _)| *key == number)?,
-            Some(index) => *index.get(&number)? as usize,
+            Some(_) => self.look_up(number)?,
         };
         Some(&self.entries[at].1)
     }
 
+    #[inline(never)]
     fn insert(&mut self, number: u32) -> usize {
         let at = self.entries.len();
         self.entries.push((number, V::default()));

@@ -5,7 +5,7 @@ use engine::Time;
 use crate::operation::{Op, Rank, Request, Until};
 use crate::source::Status;
 use crate::world::calls::CallProgress;
-use crate::world::request::State;
+use crate::world::request::{Slot, State};
 use crate::world::{Context, Outcome, World};
 
 impl World {
@@ -20,18 +20,20 @@ impl World {
         let now = context.now;
         // Requests under way; the first and the last time at which one that is complete counts as such.
         let (mut active, mut first, mut last) = (0, Time::NEVER, now);
+        let process = &mut self.processes[rank];
         for request in requests {
-            let slot = self.slot(rank, *request)?;
-            match slot.state {
-                State::Active => active += 1,
-                State::Complete => {
-                    first = first.min(slot.at);
-                    last = last.max(slot.at);
+            match process.requests.get(request.0 as usize) {
+                None | Some(Slot { state: State::Free, .. }) => {
+                    return Err(self.unknown_request(rank, *request));
                 }
-                State::Free | State::Inactive => {}
+                Some(Slot { state: State::Active, .. }) => active += 1,
+                Some(Slot { state: State::Complete, at, .. }) => {
+                    first = first.min(*at);
+                    last = last.max(*at);
+                }
+                Some(Slot { state: State::Inactive, .. }) => {}
             }
         }
-        let process = &mut self.processes[rank];
         let known = if until == Until::All { last } else { first.max(now) };
         let satisfied = active == 0 || (until != Until::All && first < Time::NEVER);
         if satisfied {

@@ -23,13 +23,15 @@ pub struct Histogram {
 
 impl Histogram {
     /// Counts a duration.
+    #[inline]
     pub fn add(&mut self, duration: Duration) {
         let bin = bin_of(duration.0);
         if bin >= self.counts.len() {
             self.counts.resize(bin + 1, 0);
         }
         self.counts[bin] += 1;
-        self.widen(Some((duration, duration)));
+        let (shortest, longest) = self.range.unwrap_or((duration, duration));
+        self.range = Some((shortest.min(duration), longest.max(duration)));
     }
 
     fn widen(&mut self, range: Option<(Duration, Duration)>) {

@@ -371,19 +371,23 @@ impl Views {
     /// Takes note of `record`.
     #[inline]
     fn note(&mut self, now: Time, record: &Record) {
-        if let Record::Contention { .. } = record {
-            return self.contention.record(now, record);
+        match record {
+            Record::Contention { .. } => return self.contention.record(now, record),
+            Record::Message { .. } => {
+                self.ranks.record(now, record);
+                if let Some(routes) = &mut self.route_bytes {
+                    routes.record(now, record);
+                }
+            }
+            Record::Collective { .. } => {}
+            Record::Compute { .. } | Record::Call { .. } | Record::Finish { .. } => {
+                self.ranks.record(now, record);
+                self.calls.record(now, record);
+                if !self.observe_everything {
+                    return;
+                }
+            }
         }
-        self.ranks.record(now, record);
-        let is_for_all = matches!(record, Record::Message { .. } | Record::Collective { .. });
-        if !is_for_all {
-            self.calls.record(now, record);
-        }
-        if let Some(routes) = &mut self.route_bytes {
-            routes.record(now, record);
-        }
-        if is_for_all || self.observe_everything {
-            self.others.iter_mut().for_each(|view| view.record(now, record));
-        }
+        self.others.iter_mut().for_each(|view| view.record(now, record));
     }
 }

@@ -99,12 +99,11 @@ impl Causality {
         Causality { recorded, rank, contradicted: false }
     }
 
-    /// The operation of a call, whose message carries the call's clock.
-    pub fn carrying(&self, mut op: Op, number: u64) -> Op {
-        if let Op::Send(send, _) | Op::SendReceive(send, _) = &mut op {
+    /// Lets the message of a call carry the call's clock.
+    pub fn mark(&self, op: &mut Op, number: u64) {
+        if let Op::Send(send, _) | Op::SendReceive(send, _) = op {
             send.data = self.recorded.of(self.rank, number).unwrap_or(0);
         }
-        op
     }
 
     /// Checks what a call has received. Describes the first contradiction to the recorded order on this rank.

@@ -26,6 +26,7 @@ pub struct MonotonicClock {
 
 impl MonotonicClock {
     /// Makes the times of the next call monotonic; with the reason for a change, if there was one.
+    #[inline]
     pub fn call(&mut self, recorded: RecordedCall) -> (RecordedCall, Option<String>) {
         let RecordedCall { name, begin, end } = recorded;
         let (now, before) = self.last.unwrap_or((Time::ZERO, ""));

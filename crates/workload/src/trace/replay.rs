@@ -234,7 +234,8 @@ impl Replay {
         all.into_iter().take(WARNINGS).map(|(_, warning)| warning)
     }
 
-    fn step(&mut self, rank: Rank, done: &Completion) -> Result<Op, TraceError> {
+    /// Reads the next operation of a rank. If it computes before its next call, that stays in `held`.
+    fn read(&mut self, rank: Rank, done: &Completion) -> Result<Op, TraceError> {
         let state = &mut self.ranks[rank.0 as usize];
         if let Calls::Closed = state.calls {
             let about_clocks = if rank == Rank(0) { self.clocks.take() } else { None };
@@ -247,36 +248,29 @@ impl Replay {
                 _ => Calls::InOrder(open.calls()?),
             };
         }
-        let mut op = match &mut state.calls {
-            Calls::WithoutDependencies(calls) => calls.next(done)?,
-            _ => {
-                if let Some(warning) = state.contradiction(done) {
-                    self.warnings.push((rank, warning));
-                }
-                state.next(rank, self.options.mode, self.gaps, done)?
-            }
+        if let Calls::WithoutDependencies(calls) = &mut state.calls {
+            return calls.next(done);
+        }
+        if let Some(warning) = state.contradiction(done) {
+            self.warnings.push((rank, warning));
+        }
+        state.next(rank, self.options.mode, self.gaps, done)
+    }
+
+    /// Closes the trace of a rank that is done.
+    #[cold]
+    fn close(&mut self, rank: Rank) {
+        let state = &mut self.ranks[rank.0 as usize];
+        let backwards = state.backwards.take();
+        let warnings = match std::mem::replace(&mut state.calls, Calls::Closed) {
+            Calls::InOrder(calls) => calls.warnings(),
+            Calls::WithoutDependencies(calls) => calls.warnings(),
+            Calls::Closed => Vec::new(),
         };
-        if rank == Rank(0) {
-            self.outlook.give(&op);
-        }
-        if matches!(op, Op::Finish) {
-            let backwards = state.backwards.take();
-            let warnings = match std::mem::replace(&mut state.calls, Calls::Closed) {
-                Calls::InOrder(calls) => calls.warnings(),
-                Calls::WithoutDependencies(calls) => calls.warnings(),
-                Calls::Closed => Vec::new(),
-            };
-            self.warnings.extend(backwards.into_iter().chain(warnings).map(|warning| (rank, warning)));
-            self.warnings.sort_by_key(|(rank, _)| *rank);
-            monotonic_clock::said_once(&mut self.warnings, |(_, text)| text);
-            self.warnings.truncate(WARNINGS);
-        }
-        match &mut op {
-            Op::Compute(work) if self.options.scale != 1.0 => *work = work.scaled(self.options.scale),
-            Op::Finalize(own) => *own = self.shutdown,
-            _ => {}
-        }
-        Ok(op)
+        self.warnings.extend(backwards.into_iter().chain(warnings).map(|warning| (rank, warning)));
+        self.warnings.sort_by_key(|(rank, _)| *rank);
+        monotonic_clock::said_once(&mut self.warnings, |(_, text)| text);
+        self.warnings.truncate(WARNINGS);
     }
 }
 
@@ -311,10 +305,24 @@ impl Opening {
 
 impl Source for Replay {
     fn next(&mut self, rank: Rank, done: &Completion) -> Op {
-        self.step(rank, done).unwrap_or_else(|error| {
-            self.error.get_or_insert(error);
-            Op::Abort(1)
-        })
+        let held = self.ranks[rank.0 as usize].held.pop();
+        let mut op = match held.map_or_else(|| self.read(rank, done), Ok) {
+            Ok(op) => op,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                return Op::Abort(1);
+            }
+        };
+        if rank == Rank(0) {
+            self.outlook.give(&op);
+        }
+        match &mut op {
+            Op::Compute(work) if self.options.scale != 1.0 => *work = work.scaled(self.options.scale),
+            Op::Finalize(own) => *own = self.shutdown,
+            Op::Finish => self.close(rank),
+            _ => {}
+        }
+        op
     }
 
     fn place(&self, rank: Rank) -> Option<String> {
@@ -360,20 +368,16 @@ impl RankReplay {
 
     /// Contradiction between the call that has returned and the recorded order, if there is one.
     fn contradiction(&mut self, done: &Completion) -> Option<String> {
-        let causality = self.causality.as_mut().filter(|_| self.held.is_empty())?;
-        causality.check(&self.call?, self.number, done)
+        self.causality.as_mut()?.check(&self.call?, self.number, done)
     }
 
     fn next(&mut self, rank: Rank, mode: Mode, gaps: Gaps, done: &Completion) -> Result<Op, TraceError> {
-        if let Some(op) = self.held.pop() {
-            return Ok(op);
-        }
         let Calls::InOrder(calls) = &mut self.calls else { unreachable!("only called in order") };
         if self.makes_comm {
             calls.made(done.comm);
         }
         calls.returned(done);
-        let Step { call: recorded, op } = loop {
+        let Step { call: recorded, mut op } = loop {
             match calls.next()? {
                 None => return Ok(Op::Finish),
                 Some(Step { op: Op::Compute(_), .. }) if mode == Mode::NoCompute => {}
@@ -387,15 +391,13 @@ impl RankReplay {
             self.backwards = Some(monotonic_clock::warning(&recorded, rank.0, &cause));
         }
         let before = self.call.replace(call);
-        let op = match op {
+        if let (Op::Call(_, time), Mode::NoCompute) = (&mut op, mode) {
             // The call is not simulated, and its recorded time is no communication.
-            Op::Call(name, _) if mode == Mode::NoCompute => Op::Call(name, Duration::ZERO),
-            op => op,
-        };
-        let op = match &self.causality {
-            Some(causality) => causality.carrying(op, self.number),
-            None => op,
-        };
+            *time = Duration::ZERO;
+        }
+        if let Some(causality) = &self.causality {
+            causality.mark(&mut op, self.number);
+        }
         let [wait, compute] = match (mode, before) {
             (Mode::NoCompute, _) => [None, None],
             // A call starts by the rank's own clock. The delay of its start is the time of MPI_Init there, which is
