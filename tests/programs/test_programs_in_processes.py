@@ -126,3 +126,17 @@ def test_what_needs_one_memory_says_so(tmp_path: Path) -> None:
     done = subprocess.run(refused, env=CLEAN, capture_output=True, text=True, timeout=180)
     assert done.returncode == 2
     assert done.stderr.count("--fold-memory is for runs in one process; start it without mpiexec") == 1
+
+
+@needs_mpi
+def test_a_bad_buffer_is_the_failure_of_its_sender(tmp_path: Path) -> None:
+    """Its message goes to another process, and is read before that has a receive for it."""
+    body = """
+    if (rank == 0) MPI_Send((void *)64, 1000000, MPI_CHAR, size - 1, 0, MPI_COMM_WORLD);
+    static char to[1000000];
+    if (rank == size - 1) MPI_Recv(to, 1000000, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    """
+    report, _ = launch(2, "-n", "8", built(tmp_path, "bad_buffer", body))
+    assert report["failure"]["kind"] == "crash"
+    assert [rank["rank"] for rank in report["failure"]["ranks"]] == [0]
+    assert "send buffer" in json.dumps(report["failure"])

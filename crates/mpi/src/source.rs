@@ -105,10 +105,10 @@ pub trait Source {
         answers.push(data);
     }
 
-    /// The message with content `data` goes to `receiver`, whose source is in another process. Returns the number by which
-    /// that source will know the content.
-    fn export(&mut self, data: Data, receiver: Rank) -> Data {
-        let _ = receiver;
+    /// The message of `sender` with content `data` goes to `receiver`, whose source is in another process. Returns the
+    /// number by which that source will know the content.
+    fn export(&mut self, data: Data, sender: Rank, receiver: Rank) -> Data {
+        let _ = (sender, receiver);
         data
     }
 

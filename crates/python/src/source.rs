@@ -212,7 +212,7 @@ impl Source for Greenlets<'_> {
         })
     }
 
-    fn export(&mut self, data: Data, receiver: Rank) -> Data {
+    fn export(&mut self, data: Data, _: Rank, receiver: Rank) -> Data {
         self.exported(data, receiver).unwrap_or_else(|error| panic!("a message cannot be exported: {error}"))
     }
 

@@ -108,20 +108,23 @@ pub struct Parcels {
 }
 
 impl Parcels {
-    /// Takes the contents of a message that goes to another process; those in the sender's memory are copied.
-    pub fn export(&mut self, number: Data) -> Box<[u8]> {
-        let held = &mut self.held[number as usize - 1];
-        let contents = match std::mem::replace(&mut held.contents, Contents::Landed) {
-            Contents::Own(contents) => contents,
-            Contents::Short(contents, bytes) => contents[..usize::from(bytes)].into(),
-            // SAFETY: the program vouches for that many values there until its operation is complete (`Address`).
-            Contents::Lent(place, _) => unsafe { place.layout.pack(place.at.pointer(), place.count) },
+    /// A copy of the contents of a message that goes to another process.
+    pub fn packed(&self, number: Data) -> Box<[u8]> {
+        match &self.held[number as usize - 1].contents {
+            Contents::Own(contents) => contents.clone(),
+            Contents::Short(contents, bytes) => contents[..usize::from(*bytes)].into(),
+            Contents::Lent(place, sender) => {
+                let (memory, mut packed) = (Memory::of(*sender, Role::Send, place), Box::default());
+                touching([Some(memory), None, None, None], || {
+                    // SAFETY: the program vouches for that many values there until its operation is complete (`Address`).
+                    packed = unsafe { place.layout.pack(place.at.pointer(), place.count) };
+                });
+                packed
+            }
             Contents::Pieces(..) | Contents::Landed => {
                 unreachable!("memory is not folded in several processes")
             }
-        };
-        self.let_go(number);
-        contents
+        }
     }
 
     /// Keeps contents from another process.

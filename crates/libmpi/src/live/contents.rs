@@ -11,7 +11,8 @@ impl Shared {
     /// Sends the contents of a message to the process of `receiver`; gives their number there.
     pub fn export(&self, data: Data, receiver: Rank) -> Data {
         let spread = self.spread.as_ref().expect("a message leaves a process where there are others");
-        let contents = self.parcels.borrow_mut().export(data);
+        let contents = self.parcels.borrow().packed(data);
+        self.parcels.borrow_mut().forget(data);
         spread.send(receiver.0, &contents)
     }
 

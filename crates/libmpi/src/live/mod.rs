@@ -320,8 +320,10 @@ impl Source for Live {
         }
     }
 
-    fn export(&mut self, data: Data, receiver: Rank) -> Data {
-        self.shared.export(data, receiver)
+    fn export(&mut self, data: Data, sender: Rank, receiver: Rank) -> Data {
+        let (shared, mut number) = (self.shared.clone(), 0);
+        self.attempt(sender.0, || number = shared.export(data, receiver));
+        number
     }
 
     fn take_contents(&mut self) -> Vec<(u32, Vec<u8>)> {

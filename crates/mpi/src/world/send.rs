@@ -105,7 +105,7 @@ impl World {
             sent: now,
         };
         let data = match send.data {
-            data if data != 0 && !self.setup.owns(dest) => context.source.export(data, dest),
+            data if data != 0 && !self.setup.owns(dest) => context.source.export(data, rank, dest),
             data => data,
         };
         let message = if eager {

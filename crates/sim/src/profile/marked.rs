@@ -92,8 +92,8 @@ impl<S: Source + ?Sized> Source for MarkedSource<'_, S> {
         self.marker.inside(Layer::Source, || self.source.access(target, data, answers));
     }
 
-    fn export(&mut self, data: Data, receiver: Rank) -> Data {
-        self.marker.inside(Layer::Source, || self.source.export(data, receiver))
+    fn export(&mut self, data: Data, sender: Rank, receiver: Rank) -> Data {
+        self.marker.inside(Layer::Source, || self.source.export(data, sender, receiver))
     }
 
     fn take_contents(&mut self) -> Vec<(u32, Vec<u8>)> {
