@@ -38,7 +38,6 @@ use mpi::source::{Completion, Source, Status};
 use crate::fiber::root::hopcast_call;
 use crate::fiber::stacks::Stacks;
 use crate::fiber::{Ended, valgrind};
-use crate::fold;
 use crate::loader::tls::Place;
 use crate::loader::{ProgramCopy, Template, symbols};
 use crate::process_view::computing_clock::Clock;
@@ -263,7 +262,7 @@ impl Live {
     /// Step that the simulator gets from a rank that has ended.
     fn ended(&mut self, rank: u32, ended: Ended, now: Time) -> Op {
         let seat = self.seats[rank as usize].take().expect("it has just run");
-        fold::a_rank_ends();
+        crate::fold::a_rank_ends();
         if let Some(slot) = seat.slot {
             slot.join(false);
         }
@@ -315,9 +314,8 @@ impl Source for Live {
         if self.aside.is_none() || !self.shared.parcels.borrow().is_lent(data) {
             return;
         }
-        if let Some(process) = self.process(receiver).cloned() {
-            self.attempt(receiver.0, || process.shared.reports.matched(&process, data, request));
-        }
+        let Some(process) = self.process(receiver).cloned() else { return };
+        self.attempt(receiver.0, || process.shared.reports.matched(&process, data, request));
     }
 
     fn export(&mut self, data: Data, sender: Rank, receiver: Rank) -> Data {
@@ -336,9 +334,7 @@ impl Source for Live {
 
     fn access(&mut self, target: Rank, data: Data, answers: &mut Vec<Data>) {
         let shared = self.shared.clone();
-        self.attempt(target.0, || {
-            shared.windows.borrow_mut().apply(data, target.0, answers);
-        });
+        self.attempt(target.0, || shared.windows.borrow_mut().apply(data, target.0, answers));
     }
 
     fn completed(&mut self, rank: Rank, request: Request, status: &Status) {
