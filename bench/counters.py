@@ -65,7 +65,7 @@ def count(checkout: Path, arguments: str, iterations: int) -> Counted:
     command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--branch-sim=yes"]
     command += ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"]
     command += ["--cachegrind-out-file=/dev/null", sys.executable, "-m", "hopcast", "run"]
-    command += [*arguments.split(), "--iterations", str(iterations), "--threads", "1", "--json"]
+    command += [*arguments.split(), "--iterations", str(iterations), "--threads", "1", "--json", "--quiet"]
     environment = {**os.environ, "PYTHONPATH": str(checkout / "python"), "PYTHONHASHSEED": "0"}
     with tempfile.TemporaryFile("w+") as printed:
         done = subprocess.run(
