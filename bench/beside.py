@@ -15,6 +15,7 @@ import json
 import math
 import os
 import resource
+import signal
 import subprocess
 import sys
 from collections import defaultdict
@@ -56,7 +57,7 @@ def run(checkout: Path, arguments: str, limit_s: int) -> Taken:
     done = subprocess.run(limited, env=environment, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    if done.returncode != 0 and taken >= limit_s:
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return Taken(taken, None)
     if done.returncode != 0:
         raise SystemExit(f"{checkout}: hopcast run {arguments} failed:\n{done.stderr}")

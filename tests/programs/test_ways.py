@@ -72,7 +72,7 @@ def test_times_of_messages_and_work(ways, model) -> None:
 @pytest.mark.parametrize(
     ("what", "code", "said"),
     [
-        ("missing", 3, "hopcast_isend"),
+        ("half", 3, "hopcast_isend"),
         ("missing", 3, "NIC 2 is asked for, but a host has 2, NICs 0 to 1"),
         ("hinted", 3, "NIC 5 is asked for, but a host has 2, NICs 0 to 1"),
         ("half", 3, "the NIC of the destination is left open, but not that of the other end"),

@@ -70,7 +70,7 @@ def test_a_build_beside_itself_sends_the_same_messages() -> None:
     (columns,) = re.findall(r"^loggp: all-to-all .{43}(.*)$", said, re.MULTILINE)
     times, rates = columns.split()[:2], columns.replace(",", "").split()[3:]
     sent = [float(time) * float(rate) for time, rate in zip(times, rates, strict=True)]
-    assert sent == pytest.approx([32 * 31] * 2, rel=0.02)
+    assert sent == pytest.approx([32 * 31] * 2, rel=0.05)
     assert re.search(r"^loggp, here: [\d,]+ messages/s", said, re.MULTILINE)
 
 
