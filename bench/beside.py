@@ -48,8 +48,12 @@ class Taken:
     """Messages that it simulated; None if it was ended at the limit."""
 
 
-def run(checkout: Path, arguments: str, limit_s: int) -> Taken:
-    """One `hopcast run` of a checkout."""
+REFUSED = 2
+"""Exit code of a `hopcast run` that does not know what it is asked for."""
+
+
+def run(checkout: Path, arguments: str, limit_s: int) -> Taken | None:
+    """One `hopcast run` of a checkout; None if the other build does not know what is asked for."""
     command = [sys.executable, "-m", "hopcast", "run", *arguments.split(), "--json"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "PYTHONPATH": str(checkout / "python")}
@@ -57,6 +61,8 @@ def run(checkout: Path, arguments: str, limit_s: int) -> Taken:
     done = subprocess.run(limited, env=environment, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if done.returncode == REFUSED and checkout != HERE:
+        return None
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return Taken(taken, None)
     if done.returncode != 0:
@@ -65,8 +71,15 @@ def run(checkout: Path, arguments: str, limit_s: int) -> Taken:
 
 
 def rates(case: Case, other: Path, rounds: int, limit_s: int) -> list[float] | None:
-    """Messages per second of each build in a case, which it prints; None if both were ended at the limit."""
-    runs = [[run(checkout, case.arguments, limit_s) for checkout in (other, HERE)] for _ in range(rounds)]
+    """Messages per second of each build in a case, which it prints; None if there is nothing to compare."""
+    runs = []
+    for _ in range(rounds):
+        if (first := run(other, case.arguments, limit_s)) is None:
+            print(f"{case.name:60} not known to the other build", flush=True)
+            return None
+        second = run(HERE, case.arguments, limit_s)
+        assert second is not None, "this build fails instead"
+        runs.append((first, second))
     best = [min(builds, key=lambda taken: taken.cpu_s) for builds in zip(*runs, strict=True)]
     sent = max((taken.messages for taken in best if taken.messages is not None), default=None)
     if sent is None:
