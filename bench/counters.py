@@ -4,7 +4,7 @@ Run it as `python bench/counters.py [OTHER] [--only TEXT]`, where OTHER is anoth
 without it, this one alone is counted. valgrind's cachegrind counts, with a simple model of caches (32 KiB of
 data, then 8 MiB) and of the prediction of branches: no counters of the processor are needed, and neither the
 machine nor other work on it changes the numbers. Each case runs with fewer and with more iterations, and the
-difference is shared among the further messages, so that the start counts for nothing.
+difference is shared among the further messages; Python's start, which varies, leaves a few percent in it.
 """
 
 from __future__ import annotations
