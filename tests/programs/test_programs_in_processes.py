@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -140,3 +142,37 @@ def test_a_bad_buffer_is_the_failure_of_its_sender(tmp_path: Path) -> None:
     assert report["failure"]["kind"] == "crash"
     assert [rank["rank"] for rank in report["failure"]["ranks"]] == [0]
     assert "send buffer" in json.dumps(report["failure"])
+
+
+@needs_mpi
+def test_a_killed_launcher_ends_the_run_and_says_so(tmp_path: Path) -> None:
+    """Without a word of a check of hopcast's own in the other process, and with no process left."""
+    body = "for (long i = 0; i < 100000000; i++) MPI_Barrier(MPI_COMM_WORLD);"
+    program = built(tmp_path, "endless", body)
+    command = [BESIDE, "-n", "2", sys.executable, "-m", "hopcast", "run", "--compute", "none", "hopper"]
+    words = [*map(str, command), "-n", "8", "--ppn", "2", "--model", "loggp", "--quiet", str(program)]
+    with subprocess.Popen(words, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as run:
+        try:
+            launchers: list[int] = []
+            for _ in range(600):
+                launchers = running(program)
+                if len(launchers) == 2:
+                    break
+                time.sleep(0.1)
+            assert len(launchers) == 2, "both have begun"
+            time.sleep(1)
+            os.kill(launchers[0], signal.SIGKILL)
+            said = run.communicate(timeout=60)[0].decode()
+        finally:
+            run.kill()
+    assert run.returncode != 0
+    assert "ended without a result: signal SIGKILL" in said
+    assert "report this" not in said and "Exception in thread" not in said
+    assert running(program) == []
+
+
+def running(program: Path) -> list[int]:
+    """Processes of ranks of a program."""
+    listed = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    lines = (line.split(maxsplit=1) for line in listed.splitlines())
+    return [int(pid) for pid, args in lines if "hopcast-launcher" in args and str(program.parent) in args]

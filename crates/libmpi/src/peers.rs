@@ -25,6 +25,9 @@ pub struct Talker {
     place: PeersPlace,
 }
 
+/// Exit code of a process that cannot go on.
+const INTERNAL: i32 = 70;
+
 /// Kinds of requests to the command line.
 const EXCHANGE: u64 = 0;
 const SHARE: u64 = 1;
@@ -39,8 +42,12 @@ impl Talker {
 
     fn ask(&mut self, kind: u64, parts: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let answered = self.send(kind, parts).and_then(|()| self.receive());
-        // The command line says why, before it ends this process.
-        answered.unwrap_or_else(|error| panic!("the processes of the run cannot talk: {error}"))
+        answered.unwrap_or_else(|error| {
+            // Another process has ended, and this one's command line says why, or is ended, too.
+            eprintln!("hopcast: the other processes of the run have ended: {error}");
+            // SAFETY: has no conditions; what the program has registered for its end is not to run.
+            unsafe { libc::_exit(INTERNAL) }
+        })
     }
 
     fn send(&mut self, kind: u64, parts: &[Vec<u8>]) -> std::io::Result<()> {

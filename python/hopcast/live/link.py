@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -38,7 +39,8 @@ class Link:
         self._ours.close()
 
     def _serve(self) -> None:
-        with self._ours.makefile("rb") as reader:
+        # A process that was killed is known from its exit code.
+        with contextlib.suppress(ConnectionError), self._ours.makefile("rb") as reader:
             while head := reader.read(16):
                 kind, count = struct.unpack("<QQ", head)
                 lengths = struct.unpack(f"<{count}Q", reader.read(8 * count))
