@@ -151,11 +151,12 @@ def test_a_killed_launcher_ends_the_run_and_says_so(tmp_path: Path) -> None:
     program = built(tmp_path, "endless", body)
     command = [BESIDE, "-n", "2", sys.executable, "-m", "hopcast", "run", "--compute", "none", "hopper"]
     words = [*map(str, command), "-n", "8", "--ppn", "2", "--model", "loggp", "--quiet", str(program)]
-    with subprocess.Popen(words, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as run:
+    here = CLEAN | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(words, env=here, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as run:
         try:
             launchers: list[int] = []
             for _ in range(600):
-                launchers = running(program)
+                launchers = running(tmp_path)
                 if len(launchers) == 2:
                     break
                 time.sleep(0.1)
@@ -168,11 +169,11 @@ def test_a_killed_launcher_ends_the_run_and_says_so(tmp_path: Path) -> None:
     assert run.returncode != 0
     assert "ended without a result: signal SIGKILL" in said
     assert "report this" not in said and "Exception in thread" not in said
-    assert running(program) == []
+    assert running(tmp_path) == []
 
 
-def running(program: Path) -> list[int]:
-    """Processes of ranks of a program."""
+def running(folder: Path) -> list[int]:
+    """Processes of ranks whose files are in this folder."""
     listed = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout
     lines = (line.split(maxsplit=1) for line in listed.splitlines())
-    return [int(pid) for pid, args in lines if "hopcast-launcher" in args and str(program.parent) in args]
+    return [int(pid) for pid, args in lines if "hopcast-launcher" in args and str(folder) in args]
