@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -174,6 +175,10 @@ def test_a_killed_launcher_ends_the_run_and_says_so(tmp_path: Path) -> None:
 
 def running(folder: Path) -> list[int]:
     """Processes of ranks whose files are in this folder."""
-    listed = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout
-    lines = (line.split(maxsplit=1) for line in listed.splitlines())
-    return [int(pid) for pid, args in lines if "hopcast-launcher" in args and str(folder) in args]
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has just ended
+            words = place.read_bytes().decode(errors="replace")
+            if "hopcast-launcher" in words and str(folder) in words:
+                found.append(int(place.parent.name))
+    return found
