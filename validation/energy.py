@@ -3,8 +3,8 @@
 It compares with nothing: no measured energy of these runs is published. It shows by which cause a job takes
 its energy. Powers are published for busy nodes and assumed for all else, and each is marked below.
 Hopper: 444 W of a busy node: Cray states 45 to 54.1 kW for a cabinet of 96 nodes (Cray XE6 brochure, 2010),
-of which the least is taken, less half a Gemini for each; half of that when it is idle; 50 W of a Gemini, of
-two nodes. The whole network of 3,264 Geminis counts, of which the job uses two.
+of which the least is taken, less half a Gemini for each; half of that when it is idle. A Gemini, which two
+nodes share, takes 50 W. The whole network of 3,264 Geminis counts, of which the job uses two.
 Dahu: a processor under dgemm takes 124.5 W, the mean of 7,858 measurements (Cornebize, thesis, Universite
 Grenoble Alpes 2021: non_regression/g5k_test/stats_monitoring.csv, mean_power_cpu), two of them 249 W, above
 100 W for all else, which are assumed, also when idle; 189 W for the switch are assumed.

@@ -59,9 +59,9 @@ def test_a_name_that_no_cell_has_is_refused() -> None:
     assert done.returncode == 1 and "no cell has 'nothing like it'" in done.stderr
 
 
-def beside(*words: str) -> str:
+def beside(*words: str, other: Path = MATRIX.parents[1]) -> str:
     script = MATRIX.with_name("beside.py")
-    command = [sys.executable, str(script), str(MATRIX.parents[1]), "--rounds", "1", *words]
+    command = [sys.executable, str(script), str(other), "--rounds", "1", *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -72,6 +72,15 @@ def test_a_build_beside_itself_sends_the_same_messages() -> None:
     sent = [float(time) * float(rate) for time, rate in zip(times, rates, strict=True)]
     assert sent == pytest.approx([32 * 31] * 2, rel=0.05)
     assert re.search(r"^loggp, here: [\d,]+ messages/s", said, re.MULTILINE)
+
+
+def test_a_case_that_the_other_build_does_not_know_is_left_out(tmp_path: Path) -> None:
+    package = tmp_path / "python" / "hopcast"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text("raise SystemExit(2)\n")
+    said = beside("--quick", "--matrix", "loggp, all-to-all pairwise 1 KiB, torus", other=tmp_path)
+    assert "not known to the other build" in said and "geometric mean" not in said
 
 
 def test_a_run_is_ended_at_the_limit() -> None:
