@@ -1,5 +1,6 @@
 //! Workloads, from outside: one program of all tests, since each program is linked by itself.
 
+mod causality;
 mod chakra;
 mod common;
 mod counts;

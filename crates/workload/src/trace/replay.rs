@@ -75,6 +75,11 @@ impl Mode {
         ("no-dependencies", Mode::NoDependencies),
         ("none", Mode::None),
     ];
+
+    /// True if calls start at recorded times.
+    fn goes_by_clock(self) -> bool {
+        matches!(self, Mode::Timestamps | Mode::ShiftedTimestamps)
+    }
 }
 
 /// Message that a wildcard receive matches.
@@ -166,14 +171,14 @@ enum Calls {
 /// Makes a source that replays `set`.
 pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, TraceError> {
     set.replayable()?;
-    if !set.timed() && matches!(options.mode, Mode::Timestamps | Mode::ShiftedTimestamps) {
+    if !set.timed() && options.mode.goes_by_clock() {
         let reason = format!(
             "the format {} has no times: mode timestamps cannot replay it; use dependencies or none",
             set.format()
         );
         return Err(TraceError::new("--mode", reason));
     }
-    if !set.common_time() && matches!(options.mode, Mode::Timestamps | Mode::ShiftedTimestamps) {
+    if !set.common_time() && options.mode.goes_by_clock() {
         let reason = "the ranks have no common time, as when recorded with --clock cpu: mode timestamps cannot replay it; \
                       use dependencies or none";
         return Err(TraceError::new("--mode", reason));
@@ -187,13 +192,14 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
         number: 0,
         makes_comm: false,
         starts_after: set.starts_after(Rank(number)),
-        causality: logical.clone().map(|recorded| Box::new(Causality::new(recorded, Rank(number)))),
+        causality: logical
+            .clone()
+            .map(|recorded| Box::new(Causality::new(set.clone(), recorded, Rank(number)))),
         time: MonotonicClock::default(),
         backwards: None,
     };
     let ranks = (0..set.ranks()).map(rank).collect();
-    let by_clock = matches!(options.mode, Mode::Timestamps | Mode::ShiftedTimestamps);
-    let clocks = logical.filter(|_| by_clock).and_then(|logical| logical.inversions());
+    let clocks = logical.filter(|_| options.mode.goes_by_clock()).and_then(|logical| logical.inversions());
     let shutdown = if options.mode == Mode::NoCompute { Duration::ZERO } else { set.shutdown() };
     let (outlook, warnings) = (Outlook::new(set.ranks()), Vec::new());
     Ok(Replay { set, options, gaps, ranks, error: None, outlook, shutdown, clocks, warnings })
@@ -210,7 +216,9 @@ fn logical(set: &dyn TraceSet, options: &ReplayOptions) -> Result<Option<Arc<Log
         Check::On(logical) => Ok(logical.find(set, u64::MAX)?.then(|| logical.clone())),
         // Errors in the trace are left to the replay, which finds them itself.
         Check::Short(logical) if has_order && set.ordered() => {
-            Ok(logical.find(set, SHORT).unwrap_or(false).then(|| logical.clone()))
+            let is_needed = options.mode.goes_by_clock();
+            let has_clocks = !is_needed || logical.find(set, SHORT).unwrap_or(false);
+            Ok(has_clocks.then(|| logical.clone()))
         }
         Check::Short(_) | Check::Off => Ok(None),
     }
