@@ -80,6 +80,12 @@ pub struct HostParameters {
 }
 
 impl HostParameters {
+    /// Payload of a full packet: 2 KiB if the platform does not say it.
+    pub fn full_packet(&self) -> Bytes {
+        let is_told = self.packet_payload.0 > 1 || self.packet_wire != self.packet_payload;
+        if is_told { self.packet_payload } else { Bytes(2048) }
+    }
+
     /// The bytes that `size` makes on the wire, rounded up.
     pub fn wire_bytes(&self, size: Bytes) -> Bytes {
         let (payload, wire) = (self.packet_payload.0, self.packet_wire.0);

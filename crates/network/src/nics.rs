@@ -18,7 +18,7 @@
 //!
 //! ```text
 //! in-turn    one message after the other, in the order in which they were handed over
-//! shared     at the same time: each connection has its share of the NIC
+//! shared     at the same time: each connection has its share of the NIC, packet by packet
 //! ```
 //!
 //! Shared is the default: MPI libraries have a connection for each partner (a queue pair of InfiniBand or RoCE, a

@@ -22,4 +22,5 @@ mod support;
 mod survey;
 mod topologies;
 mod transactions;
+mod turns;
 mod ways_around;

@@ -370,11 +370,11 @@ impl Links {
         Some((now + time, clock.more(pace.during(time))))
     }
 
-    /// A message of `bytes` on the wire has passed `link`.
-    pub fn carry(&mut self, link: u32, bytes: Bytes) {
+    /// So many bytes on the wire have passed `link`, the last of their message if `is_done`.
+    pub fn carry(&mut self, link: u32, bytes: Bytes, is_done: bool) {
         let carried = &mut self.carried[link as usize];
         carried.bytes += bytes;
-        carried.messages += 1;
+        carried.messages += u64::from(is_done);
     }
 
     /// The first flow is on `link`.

@@ -28,13 +28,17 @@
 //! of a process at a NIC flow one after the other, whatever their connections. Copies between two processes of one host
 //! have a connection, too. A message finds its route when it begins to flow.
 //!
+//! A packet is not divided: of the messages of at most four packets that a process has for different partners, four flow
+//! over a NIC at a time, and the others wait for their turn (see `turns.rs`).
+//!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in exact ones. What
 //! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused. Where rates of 16 or more
 //! flows often change, links carry up to 1/32 more or less than they can, unless `exact`: see `slack.rs`.
 //!
-//! Assumes fluid traffic: no packets, no queues in the fabric, no head-of-line blocking between connections. It
-//! holds where messages are long against packets.
+//! Assumes fluid traffic: no packets but those that leave a NIC in turn, no queues in the fabric, no head-of-line
+//! blocking there. It holds where messages are long against packets, and beside that where NICs, not the fabric, are what
+//! short ones wait for.
 //!
 //! Source: "time = latency + size / rate" with contention on shared links as in the flow simulator of
 //! Pakin (The Next Wave 20(2), 2013); max-min fairness as in Bertsekas and Gallager, "Data
@@ -54,21 +58,22 @@ mod link;
 mod links;
 mod lone;
 mod max_min;
+mod messages;
 mod queues;
 mod slack;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError, Kind, Parameter};
-use engine::{Duration, Queue, Time, Token};
+use engine::{Bytes, Duration, Queue, Time, Token};
 
 use super::alone::{Alone, Path};
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
-use super::rate::Work;
 use crate::interface::{Inspect, Network, Report};
 use crate::message::{Arrival, IdleTime, Message};
 use crate::nics::{Chooser, NicChoice, NicOrder};
@@ -76,13 +81,13 @@ use crate::routing::Trip;
 use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
 use classes::Classes;
-use comings::Begin;
 use connections::{Connections, Ends};
 pub use host_links::HostLinks;
 use links::Links;
 use max_min::MaxMin;
 use queues::Queues;
 use streams::{NONE, Streams};
+use turns::Turns;
 
 /// Rule by which flows share links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +106,7 @@ pub struct Flow {
     streams: Streams,
     connections: Connections,
     queues: Queues,
+    turns: Turns,
     max_min: MaxMin,
     /// equal share: links with more to share.
     risen: Vec<u32>,
@@ -127,6 +133,8 @@ struct Transfer {
     connection: u32,
     /// The next message in its queue.
     next: u32,
+    /// Bytes that have yet to flow, when its turn began.
+    left: Bytes,
 }
 
 impl Flow {
@@ -164,6 +172,7 @@ impl Flow {
             streams: Streams::new(links, classes, sharing),
             connections: Connections::default(),
             queues: Queues::default(),
+            turns: Turns::new(&alone.hosts),
             max_min: MaxMin::default(),
             risen: Vec::new(),
             chooser: Chooser::new(nics, count),
@@ -318,132 +327,16 @@ impl Flow {
     }
 }
 
-impl Flow {
-    /// Lets the message in slot `flow`, the first of its queue, flow. If it takes no time, goes on with the next one.
-    fn advance(&mut self, now: Time, mut flow: u32, queue: &mut Queue) {
-        while !self.begin(now, flow, queue) {
-            let slot = self.flight.get(flow);
-            let Some(next) = self.queues.pop(self.queue_of(slot.state), &self.flight) else { return };
-            flow = next;
-        }
-    }
-
-    /// The queue of a message.
-    fn queue_of(&self, transfer: Transfer) -> u32 {
-        self.connections.all[transfer.connection as usize].queue
-    }
-
-    /// Lets the message in slot `flow` flow. False if it takes no time and is through.
-    fn begin(&mut self, now: Time, flow: u32, queue: &mut Queue) -> bool {
-        let slot = self.flight.get(flow);
-        let (message, connection) = (slot.message, slot.state.connection);
-        let stream = self.stream(connection, &message);
-        if message.size.0 == 0 || self.streams.is_unlimited(stream, message.regime) {
-            self.streams.carry(stream, self.alone.wire_bytes(message.size));
-            self.count_at_nic(&message, false);
-            let delivered = self.delivery(now, connection, &message);
-            self.flight.schedule(flow, now, Step::Delivered, delivered, queue);
-            self.leave(connection, &message);
-            return false;
-        }
-        if self.streams.begin(now, stream, flow, (message.size, message.regime)) == Begin::Alone {
-            let time = Work::of(message.size).time(self.streams.rate(stream));
-            self.schedule(stream, now + time, queue);
-        }
-        true
-    }
-
-    /// Schedules an event at the end of the message of `stream`, whose rate does not change now.
-    fn schedule_end(&mut self, now: Time, stream: u32, queue: &mut Queue) {
-        let time = self.streams.left(stream, now).time(self.streams.rate(stream));
-        self.schedule(stream, now + time, queue);
-    }
-
-    /// Time at which `message`, whose last byte leaves now, is delivered: not before the messages ahead of it.
-    fn delivery(&mut self, now: Time, connection: u32, message: &Message) -> Time {
-        let of_regime = match message.from.host == message.to.host {
-            true => self.alone.memory(message).latency,
-            false => self.alone.hosts.regimes[usize::from(message.regime)].latency,
-        };
-        let connection = &mut self.connections.all[connection as usize];
-        connection.delivered = connection.delivered.max(now + connection.latency + of_regime);
-        connection.delivered
-    }
-
-    /// Handles the event of `stream`: its message has ended, or was slowed down since.
-    fn drain(
-        &mut self,
-        now: Time,
-        stream: u32,
-        version: u32,
-        queue: &mut Queue,
-        arrivals: &mut Vec<Arrival>,
-    ) {
-        let wake = self.streams.wakes[stream as usize];
-        if wake.version != version {
-            return;
-        }
-        let host = owner(wake.host);
-        if self.streams.left(stream, now) > Work::ZERO {
-            let end = self.streams.end_if_first(stream, now);
-            self.streams.wakes[stream as usize].at = end.unwrap_or(Time::NEVER);
-            if let Some(end) = end {
-                queue.push(end, host, token(Step::Drained, stream, version));
-            }
-            return;
-        }
-        self.streams.wakes[stream as usize].at = Time::NEVER;
-        let flow = self.streams.all[stream as usize].flow;
-        let slot = self.flight.get(flow);
-        let (message, transfer) = (slot.message, slot.state);
-        let held_by = self.streams.links.all[self.streams.bottleneck(stream) as usize].id;
-        self.connections.all[transfer.connection as usize].held_by = held_by;
-        if message.notify_sent {
-            arrivals.push(self.flight.sent(flow));
-        }
-        self.streams.carry(stream, self.alone.wire_bytes(message.size));
-        self.count_at_nic(&message, false);
-        let delivered = self.delivery(now, transfer.connection, &message);
-        queue.place(delivered, message.key, token(Step::Delivered, flow, 0));
-        let next = self.queues.pop(self.queue_of(transfer), &self.flight);
-        if next.is_none_or(|next| !self.follow(now, stream, &message, next, queue)) {
-            self.streams.end(now, stream);
-            self.leave(transfer.connection, &message);
-            if let Some(next) = next {
-                self.advance(now, next, queue);
-            }
-        }
-    }
-
-    /// Lets the message in slot `next` follow `before` on `stream`, if that changes no rate.
-    fn follow(&mut self, now: Time, stream: u32, before: &Message, next: u32, queue: &mut Queue) -> bool {
-        let slot = self.flight.get(next);
-        let (size, regime, has_waited) = (slot.message.size, slot.message.regime, slot.injected < now);
-        let connection = &self.connections.all[slot.state.connection as usize];
-        let stays = connection.stream == stream && self.has_fixed_way(before);
-        if !stays || size.0 == 0 || regime != before.regime {
-            return false;
-        }
-        if self.streams.follow(now, stream, next, (size, has_waited)) == Begin::Alone {
-            self.schedule_end(now, stream, queue);
-        }
-        true
-    }
-}
-
 impl Network for Flow {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let message = &*self.settled(message);
         let connection = self.connection(message);
         let idle = self.idle(connection, message);
-        let flow = self.flight.insert(now, message, idle, Transfer { connection, next: NONE });
-        let state = &mut self.connections.all[connection as usize];
-        state.pending += 1;
-        let is_first = self.queues.push(state.queue, flow, &mut self.flight);
+        let transfer = Transfer { connection, next: NONE, left: message.size };
+        let flow = self.flight.insert(now, message, idle, transfer);
+        self.connections.all[connection as usize].pending += 1;
         self.count_at_nic(message, true);
-        if is_first {
-            self.advance(now, flow, queue);
-        }
+        self.line_up(now, flow, queue);
     }
 
     fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {

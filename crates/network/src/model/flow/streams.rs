@@ -164,10 +164,10 @@ impl Streams {
         &self.hops[self.hop_range(stream)]
     }
 
-    /// A message of `bytes` on the wire has passed the links of `stream`.
-    pub fn carry(&mut self, stream: u32, bytes: Bytes) {
+    /// So many bytes on the wire have passed the links of `stream`, the last of their message if `is_done`.
+    pub fn carry(&mut self, stream: u32, bytes: Bytes, is_done: bool) {
         let hops = self.hop_range(stream);
-        self.hops[hops].iter().for_each(|at| self.links.carry(*at, bytes));
+        self.hops[hops].iter().for_each(|at| self.links.carry(*at, bytes, is_done));
     }
 
     /// The hops of a stream, as a range of [`Streams::hops`].

@@ -171,8 +171,7 @@ impl PacketOptions {
         hosts: &HostParameters,
         topology: &dyn Topology,
     ) -> Result<PacketOptions, BuildError> {
-        let told = hosts.packet_payload.0 > 1 || hosts.packet_wire != hosts.packet_payload;
-        let payload = if told { hosts.packet_payload } else { Bytes(2048) };
+        let payload = hosts.full_packet();
         let header = Bytes(hosts.packet_wire.0 - hosts.packet_payload.0);
         let put = transport::data_packet(arguments)?;
         let (payload, header) =

@@ -1,0 +1,208 @@
+//! A message begins to flow, ends, and others take its place.
+//!
+//! The first message of each queue flows; a short one when it has its turn at the NIC as well (see `turns.rs`). What
+//! follows on the same stream changes no rate.
+
+use engine::{Queue, Time};
+
+use super::comings::Begin;
+use super::{Flow, Transfer};
+use crate::message::{Arrival, Message};
+use crate::model::in_flight::{Step, owner, token};
+use crate::model::rate::Work;
+
+impl Flow {
+    /// Puts the message in slot `flow` into its queue, and lets it flow if it is the first and has its turn.
+    pub(super) fn line_up(&mut self, now: Time, flow: u32, queue: &mut Queue) {
+        let own = self.queue_of(self.flight.get(flow).state);
+        if self.queues.push(own, flow, &mut self.flight) && self.may_flow(flow) {
+            let sender = self.turn_taker(&self.flight.get(flow).message);
+            self.advance(now, flow, queue);
+            self.give_turns(now, sender, queue);
+        }
+    }
+
+    /// Lets the message in slot `flow`, the first of its queue, flow. If it takes no time, goes on with the next one.
+    fn advance(&mut self, now: Time, mut flow: u32, queue: &mut Queue) {
+        while !self.begin(now, flow, queue) {
+            let slot = self.flight.get(flow);
+            let own = self.queue_of(slot.state);
+            if let Some(sender) = self.turn_taker(&slot.message) {
+                self.turns.leave(sender);
+            }
+            let Some(next) = self.queues.pop(own, &self.flight) else { return };
+            if !self.may_flow(next) {
+                return;
+            }
+            flow = next;
+        }
+    }
+
+    /// True if the message in slot `flow`, the first of its queue, may flow now; else it waits for its turn.
+    fn may_flow(&mut self, flow: u32) -> bool {
+        self.turn_taker(&self.flight.get(flow).message).is_none_or(|sender| self.turns.ask(sender, flow))
+    }
+
+    /// Lets those that wait for a turn of process `sender` flow, as many as may.
+    fn give_turns(&mut self, now: Time, sender: Option<u32>, queue: &mut Queue) {
+        let Some(sender) = sender else { return };
+        while let Some(flow) = self.turns.next(sender) {
+            self.advance(now, flow, queue);
+        }
+    }
+
+    /// The process at a NIC at which `message` takes turns with others, if it does.
+    #[inline]
+    fn turn_taker(&self, message: &Message) -> Option<u32> {
+        let takes_turns =
+            self.turns.has(message.size) && self.senders == 0 && message.from.host != message.to.host;
+        takes_turns.then(|| self.streams.links.process_at(message.from, message.nic_pair().from))
+    }
+
+    /// The queue of a message.
+    fn queue_of(&self, transfer: Transfer) -> u32 {
+        self.connections.all[transfer.connection as usize].queue
+    }
+
+    /// Lets the message in slot `flow` flow. False if it takes no time and is through.
+    fn begin(&mut self, now: Time, flow: u32, queue: &mut Queue) -> bool {
+        let slot = self.flight.get(flow);
+        let (message, Transfer { connection, left, .. }) = (slot.message, slot.state);
+        let stream = self.stream(connection, &message);
+        if message.size.0 == 0 || self.streams.is_unlimited(stream, message.regime) {
+            self.streams.carry(stream, self.alone.wire_bytes(left), true);
+            self.count_at_nic(&message, false);
+            let delivered = self.delivery(now, connection, &message);
+            self.flight.schedule(flow, now, Step::Delivered, delivered, queue);
+            self.leave(connection, &message);
+            return false;
+        }
+        let turn =
+            self.turn_taker(&message).map_or(left, |sender| self.turns.length(sender, message.size, left));
+        if self.streams.begin(now, stream, flow, (turn, message.regime)) == Begin::Alone {
+            let time = Work::of(turn).time(self.streams.rate(stream));
+            self.schedule(stream, now + time, queue);
+        }
+        true
+    }
+
+    /// Schedules an event at the end of the message of `stream`, whose rate does not change now.
+    fn schedule_end(&mut self, now: Time, stream: u32, queue: &mut Queue) {
+        let time = self.streams.left(stream, now).time(self.streams.rate(stream));
+        self.schedule(stream, now + time, queue);
+    }
+
+    /// Time at which `message`, whose last byte leaves now, is delivered: not before the messages ahead of it.
+    fn delivery(&mut self, now: Time, connection: u32, message: &Message) -> Time {
+        let of_regime = match message.from.host == message.to.host {
+            true => self.alone.memory(message).latency,
+            false => self.alone.hosts.regimes[usize::from(message.regime)].latency,
+        };
+        let connection = &mut self.connections.all[connection as usize];
+        connection.delivered = connection.delivered.max(now + connection.latency + of_regime);
+        connection.delivered
+    }
+
+    /// Handles the event of `stream`: its message or its turn has ended, or was slowed down since.
+    pub(super) fn drain(
+        &mut self,
+        now: Time,
+        stream: u32,
+        version: u32,
+        queue: &mut Queue,
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        let wake = self.streams.wakes[stream as usize];
+        if wake.version != version {
+            return;
+        }
+        let host = owner(wake.host);
+        if self.streams.left(stream, now) > Work::ZERO {
+            let end = self.streams.end_if_first(stream, now);
+            self.streams.wakes[stream as usize].at = end.unwrap_or(Time::NEVER);
+            if let Some(end) = end {
+                queue.push(end, host, token(Step::Drained, stream, version));
+            }
+            return;
+        }
+        self.streams.wakes[stream as usize].at = Time::NEVER;
+        let flow = self.streams.all[stream as usize].flow;
+        let turn = self.streams.all[stream as usize].size;
+        let slot = self.flight.get_mut(flow);
+        slot.state.left.0 -= turn.0;
+        let is_done = slot.state.left.0 == 0;
+        let message = slot.message;
+        self.streams.carry(stream, self.alone.wire_bytes(turn), is_done);
+        if is_done {
+            self.finish(now, stream, &message, queue, arrivals);
+        } else {
+            self.end_turn(now, stream, &message, queue);
+        }
+    }
+
+    /// The last byte of `message` has left over `stream`: the next one follows, or another takes its turn.
+    fn finish(
+        &mut self,
+        now: Time,
+        stream: u32,
+        message: &Message,
+        queue: &mut Queue,
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        let flow = self.streams.all[stream as usize].flow;
+        let transfer = self.flight.get(flow).state;
+        let held_by = self.streams.links.all[self.streams.bottleneck(stream) as usize].id;
+        self.connections.all[transfer.connection as usize].held_by = held_by;
+        if message.notify_sent {
+            arrivals.push(self.flight.sent(flow));
+        }
+        self.count_at_nic(message, false);
+        let delivered = self.delivery(now, transfer.connection, message);
+        queue.place(delivered, message.key, token(Step::Delivered, flow, 0));
+        let sender = self.turn_taker(message);
+        sender.into_iter().for_each(|sender| self.turns.leave(sender));
+        let next = self.queues.pop(self.queue_of(transfer), &self.flight);
+        let next = next.filter(|next| self.may_flow(*next));
+        if next.is_none_or(|next| !self.follow(now, stream, message, next, queue)) {
+            self.streams.end(now, stream);
+            self.leave(transfer.connection, message);
+            if let Some(next) = next {
+                self.advance(now, next, queue);
+            }
+        }
+        self.give_turns(now, sender, queue);
+    }
+
+    /// The turn of `message` has ended, and a part of it is left: if others wait, it waits behind them.
+    fn end_turn(&mut self, now: Time, stream: u32, message: &Message, queue: &mut Queue) {
+        let flow = self.streams.all[stream as usize].flow;
+        let sender = self.turn_taker(message).expect("a long message flows as a whole");
+        if self.turns.are_awaited(sender) {
+            self.streams.end(now, stream);
+            self.turns.leave(sender);
+            self.turns.ask(sender, flow);
+            return self.give_turns(now, Some(sender), queue);
+        }
+        let left = self.flight.get(flow).state.left;
+        if self.streams.follow(now, stream, flow, (left, true)) == Begin::Alone {
+            self.schedule_end(now, stream, queue);
+        }
+    }
+
+    /// Lets the message in slot `next` follow `before` on `stream`, if that changes no rate.
+    fn follow(&mut self, now: Time, stream: u32, before: &Message, next: u32, queue: &mut Queue) -> bool {
+        let slot = self.flight.get(next);
+        let (message, Transfer { connection, left, .. }) = (&slot.message, slot.state);
+        let (regime, has_waited) = (message.regime, slot.injected < now);
+        let stays = self.connections.all[connection as usize].stream == stream && self.has_fixed_way(before);
+        if !stays || message.size.0 == 0 || regime != before.regime {
+            return false;
+        }
+        let turn =
+            self.turn_taker(message).map_or(left, |sender| self.turns.length(sender, message.size, left));
+        if self.streams.follow(now, stream, next, (turn, has_waited)) == Begin::Alone {
+            self.schedule_end(now, stream, queue);
+        }
+        true
+    }
+}
