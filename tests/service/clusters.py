@@ -56,7 +56,7 @@ def processes() -> dict[int, Path]:
     found = {}
     for place in Path("/proc").glob("[0-9]*"):
         try:
-            words = (place / "cmdline").read_bytes().decode().rstrip("\0").split("\0")
+            words = (place / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").split("\0")
         except OSError:
             continue
         if "hopcast.service.process" in words and set(_folders) & set(Path(words[-1]).parents):

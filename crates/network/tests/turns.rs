@@ -12,7 +12,7 @@ use network::{Fabric, HostParameters};
 const PACKET: u64 = 2048;
 const TIME: u64 = 2_048_000;
 
-/// So many hosts on one router.
+/// One router with its hosts.
 fn star(hosts: u32) -> Arc<Fabric> {
     let host_link = (Bandwidth(1_000_000_000), Duration(500));
     Graph { routers: 1, hosts_per_router: hosts, host_link, edges: vec![], routes: Default::default() }

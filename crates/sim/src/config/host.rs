@@ -112,8 +112,8 @@ pub(super) const NIC: &[Parameter] = &[
         Kind::Choice(NicOrder::NAMES),
         "",
         "Order in which messages of one process to different partners leave a NIC: one after the other, or at the same \
-         time, each connection with its share (those of a packet or a few in turns). Messages of one pair of processes never overtake each other. Default: \
-         `shared` in `flow` and `packet`; `max-rate` and `loggp` know `in-turn` alone",
+         time, each connection with its share (those of a packet or a few in turns). Messages of one pair of processes \
+         never overtake each other. Default: `shared` in `flow` and `packet`; `max-rate` and `loggp` know `in-turn` alone",
     ),
     optional(
         "gap",

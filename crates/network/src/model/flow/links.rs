@@ -370,7 +370,7 @@ impl Links {
         Some((now + time, clock.more(pace.during(time))))
     }
 
-    /// So many bytes on the wire have passed `link`, the last of their message if `is_done`.
+    /// Counts bytes on the wire that have passed `link`, the last of their message if `is_done`.
     pub fn carry(&mut self, link: u32, bytes: Bytes, is_done: bool) {
         let carried = &mut self.carried[link as usize];
         carried.bytes += bytes;

@@ -26,7 +26,7 @@
 //!
 //! A link carries less than (1 + 2⁻⁶)² of its capacity, and one that holds flows back more than (1 - 2⁻⁶)²: 1/32 more or
 //! less at any time. No such bound holds for times, in which errors of rates add up or cancel. Measured beside exact rates, on
-//! all-to-alls of 2 to 64 KiB between 48 to 256 hosts of aries, hopper and mustang: makespans are 0.2 % short to 0.8 % long,
+//! all-to-alls of 2 to 64 KiB, all as fluids, between 48 to 256 hosts of aries, hopper and mustang: makespans are 0.2 % short to 0.8 % long,
 //! mean latencies 0.2 % short to 0.4 % long; the 99th percentile of latencies is off by up to 1.5 %, the longest by up to 4 %,
 //! and that of a single message by more. Where all hosts send at the same instants, a small difference changes the order of
 //! all that follows: several linear all-to-alls between 96 hosts of aries, one after the other, are off by up to 2 %. Halos,

@@ -164,7 +164,7 @@ impl Streams {
         &self.hops[self.hop_range(stream)]
     }
 
-    /// So many bytes on the wire have passed the links of `stream`, the last of their message if `is_done`.
+    /// Counts bytes on the wire that have passed the links of `stream`, the last of their message if `is_done`.
     pub fn carry(&mut self, stream: u32, bytes: Bytes, is_done: bool) {
         let hops = self.hop_range(stream);
         self.hops[hops].iter().for_each(|at| self.links.carry(*at, bytes, is_done));
