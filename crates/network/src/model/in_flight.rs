@@ -26,9 +26,12 @@ pub(super) enum Step {
     Drained,
     /// The last byte has left the sender for another part of the network.
     SentAbroad,
+    /// A process may have another message flow.
+    Turn,
 }
 
-const STEPS: [Step; 5] = [Step::Delivered, Step::Sent, Step::AtReceiver, Step::Drained, Step::SentAbroad];
+const STEPS: [Step; 6] =
+    [Step::Delivered, Step::Sent, Step::AtReceiver, Step::Drained, Step::SentAbroad, Step::Turn];
 const STEP_BITS: u32 = 3;
 const VERSION_BITS: u32 = 28;
 

@@ -302,6 +302,11 @@ impl Links {
         self.nic(end.host, nic) * self.processes + u32::from(end.process)
     }
 
+    /// The host of a process at a NIC.
+    pub fn host_of(&self, process: u32) -> HostId {
+        HostId(process / (self.nics * self.processes))
+    }
+
     /// The latency of a link; those inside hosts have none.
     pub fn latency(&self, link: u32) -> Duration {
         self.carried[link as usize].latency

@@ -3,7 +3,7 @@
 //! The first message of each queue flows; a short one when it has its turn at the NIC as well (see `turns.rs`). What
 //! follows on the same stream changes no rate.
 
-use engine::{Queue, Time};
+use engine::{Bytes, Duration, Queue, Time};
 
 use super::comings::Begin;
 use super::{Flow, Transfer};
@@ -15,9 +15,11 @@ impl Flow {
     /// Puts the message in slot `flow` into its queue, and lets it flow if it is the first and has its turn.
     pub(super) fn line_up(&mut self, now: Time, flow: u32, queue: &mut Queue) {
         let own = self.queue_of(self.flight.get(flow).state);
-        if self.queues.push(own, flow, &mut self.flight) && self.may_flow(flow) {
+        if self.queues.push(own, flow, &mut self.flight) {
             let sender = self.turn_taker(&self.flight.get(flow).message);
-            self.advance(now, flow, queue);
+            if self.may_flow(flow) {
+                self.advance(now, flow, queue);
+            }
             self.give_turns(now, sender, queue);
         }
     }
@@ -28,7 +30,7 @@ impl Flow {
             let slot = self.flight.get(flow);
             let own = self.queue_of(slot.state);
             if let Some(sender) = self.turn_taker(&slot.message) {
-                self.turns.leave(sender);
+                self.turns.leave(sender, flow, now);
             }
             let Some(next) = self.queues.pop(own, &self.flight) else { return };
             if !self.may_flow(next) {
@@ -49,6 +51,58 @@ impl Flow {
         while let Some(flow) = self.turns.next(sender) {
             self.advance(now, flow, queue);
         }
+        self.look_at_turns(now, sender, queue);
+    }
+
+    /// Asks for an event when the NIC of process `sender` may be through with those that flow, if others wait.
+    fn look_at_turns(&mut self, now: Time, sender: u32, queue: &mut Queue) {
+        if let Some(time) = self.turns.look(sender, now) {
+            queue.push(time, owner(self.streams.links.host_of(sender)), token(Step::Turn, sender, 0));
+        }
+    }
+
+    /// At the end of an instant, when rates are known: lets another message of each process flow whose NIC is through
+    /// with those that do, if what holds them up is elsewhere.
+    pub(super) fn go_on(&mut self, now: Time, queue: &mut Queue) {
+        let mut looks = std::mem::take(&mut self.looks);
+        looks.retain(|sender| {
+            let is_through = self.turns.is_through(*sender, now);
+            if !is_through {
+                self.look_at_turns(now, *sender, queue);
+            }
+            is_through
+        });
+        for sender in &looks {
+            if let Some(stream) =
+                self.newest(*sender).filter(|stream| !self.streams.is_held_elsewhere(*stream))
+            {
+                let time = self.streams.left(stream, now).time(self.streams.rate(stream));
+                self.turns.occupy(*sender, now, time.max(Duration(1)));
+            }
+        }
+        for sender in looks.drain(..) {
+            if let Some(flow) = self.turns.next_of_idle(sender, now) {
+                self.advance(now, flow, queue);
+            }
+            self.look_at_turns(now, sender, queue);
+        }
+        self.looks = looks;
+    }
+
+    /// The stream of the message of process `sender` that began last, if it still flows.
+    fn newest(&self, sender: u32) -> Option<u32> {
+        let flow = self.turns.newest(sender)?;
+        Some(self.connections.all[self.flight.get(flow).state.connection as usize].stream)
+    }
+
+    /// Bytes of the next turn of `message`, of `connection`, of which `left` has not flowed; all of a long one.
+    fn turn(&mut self, now: Time, connection: u32, message: &Message, left: Bytes) -> Bytes {
+        let Some(sender) = self.turn_taker(message) else { return left };
+        let turn = self.turns.length(sender, message.size, left);
+        let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
+        let path = self.connections.all[connection as usize].links.expect("it leaves its host").under(regime);
+        self.turns.occupy(sender, now, path.bandwidth.transfer(turn));
+        turn
     }
 
     /// The process at a NIC at which `message` takes turns with others, if it does.
@@ -77,8 +131,7 @@ impl Flow {
             self.leave(connection, &message);
             return false;
         }
-        let turn =
-            self.turn_taker(&message).map_or(left, |sender| self.turns.length(sender, message.size, left));
+        let turn = self.turn(now, connection, &message, left);
         if self.streams.begin(now, stream, flow, (turn, message.regime)) == Begin::Alone {
             let time = Work::of(turn).time(self.streams.rate(stream));
             self.schedule(stream, now + time, queue);
@@ -160,7 +213,7 @@ impl Flow {
         let delivered = self.delivery(now, transfer.connection, message);
         queue.place(delivered, message.key, token(Step::Delivered, flow, 0));
         let sender = self.turn_taker(message);
-        sender.into_iter().for_each(|sender| self.turns.leave(sender));
+        sender.into_iter().for_each(|sender| self.turns.leave(sender, flow, now));
         let next = self.queues.pop(self.queue_of(transfer), &self.flight);
         let next = next.filter(|next| self.may_flow(*next));
         if next.is_none_or(|next| !self.follow(now, stream, message, next, queue)) {
@@ -179,12 +232,13 @@ impl Flow {
         let sender = self.turn_taker(message).expect("a long message flows as a whole");
         if self.turns.are_awaited(sender) {
             self.streams.end(now, stream);
-            self.turns.leave(sender);
+            self.turns.leave(sender, flow, now);
             self.turns.ask(sender, flow);
             return self.give_turns(now, Some(sender), queue);
         }
-        let left = self.flight.get(flow).state.left;
-        if self.streams.follow(now, stream, flow, (left, true)) == Begin::Alone {
+        let Transfer { connection, left, .. } = self.flight.get(flow).state;
+        let turn = self.turn(now, connection, message, left);
+        if self.streams.follow(now, stream, flow, (turn, true)) == Begin::Alone {
             self.schedule_end(now, stream, queue);
         }
     }
@@ -192,14 +246,13 @@ impl Flow {
     /// Lets the message in slot `next` follow `before` on `stream`, if that changes no rate.
     fn follow(&mut self, now: Time, stream: u32, before: &Message, next: u32, queue: &mut Queue) -> bool {
         let slot = self.flight.get(next);
-        let (message, Transfer { connection, left, .. }) = (&slot.message, slot.state);
+        let (message, Transfer { connection, left, .. }) = (slot.message, slot.state);
         let (regime, has_waited) = (message.regime, slot.injected < now);
         let stays = self.connections.all[connection as usize].stream == stream && self.has_fixed_way(before);
         if !stays || message.size.0 == 0 || regime != before.regime {
             return false;
         }
-        let turn =
-            self.turn_taker(message).map_or(left, |sender| self.turns.length(sender, message.size, left));
+        let turn = self.turn(now, connection, &message, left);
         if self.streams.follow(now, stream, next, (turn, has_waited)) == Begin::Alone {
             self.schedule_end(now, stream, queue);
         }

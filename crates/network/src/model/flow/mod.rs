@@ -29,7 +29,7 @@
 //! have a connection, too. A message finds its route when it begins to flow.
 //!
 //! A packet is not divided: of the messages of at most four packets that a process has for different partners, four flow
-//! over a NIC at a time, and the others wait for their turn (see `turns.rs`).
+//! over a NIC at a time, more if they are held up elsewhere, and the others wait for their turn (see `turns.rs`).
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in exact ones. What
@@ -107,6 +107,8 @@ pub struct Flow {
     connections: Connections,
     queues: Queues,
     turns: Turns,
+    /// Processes for which it is to be looked whether another message may flow.
+    looks: Vec<u32>,
     max_min: MaxMin,
     /// equal share: links with more to share.
     risen: Vec<u32>,
@@ -173,6 +175,7 @@ impl Flow {
             connections: Connections::default(),
             queues: Queues::default(),
             turns: Turns::new(&alone.hosts),
+            looks: Vec::new(),
             max_min: MaxMin::default(),
             risen: Vec::new(),
             chooser: Chooser::new(nics, count),
@@ -300,6 +303,17 @@ impl Flow {
         self.route.extend(links.way_in(to, nics.to));
     }
 
+    /// Finds the rates after the changes of this instant.
+    fn solve(&mut self, now: Time) {
+        if self.streams.changed.is_empty() && self.streams.noted.is_empty() {
+            return;
+        }
+        match self.sharing {
+            Sharing::MaxMin => self.max_min.solve(now, &mut self.streams),
+            Sharing::EqualShare => equal_share::solve(now, &mut self.streams, &mut self.risen),
+        }
+    }
+
     /// Asks for events at the first ends of what the noted links hold back.
     fn follow_rates(&mut self, now: Time, queue: &mut Queue) {
         let mut noted = std::mem::take(&mut self.streams.noted);
@@ -343,6 +357,7 @@ impl Network for Flow {
         let (step, index, version) = open(event);
         match step {
             Step::Drained => self.drain(now, index, version, queue, arrivals),
+            Step::Turn => self.looks.push(index),
             Step::Delivered => {
                 let stream = self.connections.deliver(self.flight.get(index).state.connection);
                 stream
@@ -357,12 +372,10 @@ impl Network for Flow {
 
     fn end_instant(&mut self, now: Time, queue: &mut Queue) {
         self.streams.spread_slack();
-        if self.streams.changed.is_empty() && self.streams.noted.is_empty() {
-            return;
-        }
-        match self.sharing {
-            Sharing::MaxMin => self.max_min.solve(now, &mut self.streams),
-            Sharing::EqualShare => equal_share::solve(now, &mut self.streams, &mut self.risen),
+        self.solve(now);
+        if !self.looks.is_empty() {
+            self.go_on(now, queue);
+            self.solve(now);
         }
         self.follow_rates(now, queue);
     }

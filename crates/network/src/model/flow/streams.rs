@@ -241,6 +241,23 @@ impl Streams {
         }
     }
 
+    /// True if its NIC, and its process's way to it, have more than twice the rate of `stream` for it, or are used by less
+    /// than a half.
+    pub fn is_held_elsewhere(&self, stream: u32) -> bool {
+        let rate = self.rate(stream).0;
+        let is_idle = |at: u32| {
+            let link = &self.links.all[at as usize];
+            if link.keeps > 0 || self.sharing == Sharing::EqualShare {
+                return rate < link.level / 2;
+            }
+            let used = self.links.capacities[at as usize].saturating_add_signed(-link.spare);
+            used < self.links.capacities[at as usize] / 2
+        };
+        let nic = self.path(stream).first().expect("a stream has links");
+        let out = self.ways_out[stream as usize].map(|(out, _)| out);
+        is_idle(*nic) && out.is_none_or(is_idle)
+    }
+
     /// Reading of the clock of a bundle, which shows nothing until it has a rate.
     pub fn clock(&self, bundle: u32, now: Time) -> Work {
         let bundle = &self.bundles.all[bundle as usize];
