@@ -2,11 +2,13 @@
 
 use crate::common;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use common::graph::Graph;
 use engine::{Bandwidth, Bytes, Duration, Time};
-use network::{Fabric, HostParameters};
+use network::{Fabric, HostParameters, Message, NicChoice, Nics, Regime};
+use proptest::prelude::*;
 
 /// Bytes of a packet, and the time [ps] that it takes on each link: 1 GB/s.
 const PACKET: u64 = 2048;
@@ -136,4 +138,94 @@ fn messages_held_elsewhere_keep_no_others_waiting() {
     let (held, others) = (ends(1..=4), ends(37..=56));
     assert!(held.iter().all(|end| (30..=34).contains(end)), "{held:?}");
     assert!(others.iter().all(|end| *end <= 30), "{others:?}");
+}
+
+/// Routers of a ring, hosts at each, processes of each host.
+const RING: u32 = 5;
+const HOSTS: u32 = 4;
+const PROCESSES: u16 = 2;
+
+fn ring(nics: Nics) -> Arc<Fabric> {
+    let edges = (0..RING).map(|at| (at, (at + 1) % RING, Bandwidth(1_700_000_003), Duration(100_000)));
+    let (edges, host_link) = (edges.collect(), (Bandwidth(1_900_000_001), Duration(20_000)));
+    Graph { routers: RING, hosts_per_router: HOSTS, host_link, edges, routes: Default::default() }
+        .fabric_with(nics)
+}
+
+/// Processes, one of whose regimes has a slow way to the NIC, and packets of so many bytes for a third of headers.
+fn processes(nics: Nics, payload: u64) -> Arc<HostParameters> {
+    let slow = Regime { process_rate: Bandwidth(400_000_007), ..Regime::FREE };
+    Arc::new(HostParameters {
+        regimes: vec![Regime::FREE, slow],
+        nics,
+        packet_payload: Bytes(payload),
+        packet_wire: Bytes(payload / 2 * 3),
+        ..common::transparent(PROCESSES)
+    })
+}
+
+/// Messages between hosts, most of up to four packets of 64 B, at few times.
+fn any_messages() -> impl Strategy<Value = Vec<(Time, Message)>> {
+    let end = || (0..RING * HOSTS, 0..PROCESSES);
+    let size = prop_oneof![4 => 9..=256u64, 1 => Just(257u64), 1 => Just(0u64), 1 => 300..5_000u64];
+    let message = (0..3u64, end(), end(), size, 0..2u8);
+    prop::collection::vec(message, 1..250).prop_map(|drawn| {
+        let all = drawn.into_iter().filter(|(_, from, to, ..)| from.0 != to.0).enumerate();
+        all.map(|(number, (at, from, to, size, regime))| {
+            (Time(at * 300_000), Message { regime, ..common::message(from, to, size, number as u64) })
+        })
+        .collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..Default::default() })]
+
+    /// Nobody waits for ever or overtakes, and all are there after at most a quarter more than fluids, whose packets are
+    /// so small that no message is short.
+    #[test]
+    fn turns_keep_order_and_waste_little(
+        messages in any_messages(),
+        count in 1..3u8,
+        choice in prop::sample::select(NicChoice::NAMES),
+    ) {
+        let nics = Nics { count, choice: NicChoice::named(choice).unwrap(), ..Nics::ONE };
+        for sharing in ["flow", "flow equal-share"] {
+            let run = |payload| {
+                common::run(&mut *common::model(sharing, &ring(nics), &processes(nics, payload)), &messages)
+            };
+            let (turns, fluid) = (run(64), run(2));
+            let last = |times: &[common::Times]| times.iter().map(|times| times.delivered.0).max().unwrap_or(0);
+            let (most, least) = (last(&turns), last(&fluid));
+            prop_assert!(4 * most <= 5 * least, "{}: {} beside {} ps", sharing, most, least);
+            if count > 1 {
+                continue;
+            }
+            let mut sent: Vec<_> = messages.iter().zip(&turns).collect();
+            sent.sort_by_key(|((at, _), _)| *at);
+            let mut before = BTreeMap::new();
+            for ((_, message), times) in sent {
+                let ends = [message.from, message.to].map(|end| (end.host, end.process));
+                let last = before.insert(ends, times.delivered);
+                prop_assert!(last.is_none_or(|last| last <= times.delivered), "{}: {:?} overtakes", sharing, message);
+            }
+        }
+    }
+
+    /// All hosts are alike: with hosts renumbered along the ring, messages take the same times, to the picosecond.
+    #[test]
+    fn renumbered_hosts_take_the_same_turns(messages in any_messages(), shift in 1..RING) {
+        let mut shifted = messages.clone();
+        for (_, message) in &mut shifted {
+            for end in [&mut message.from, &mut message.to] {
+                end.host.0 = (end.host.0 + shift * HOSTS) % (RING * HOSTS);
+            }
+        }
+        for sharing in ["flow", "flow equal-share"] {
+            let run = |messages: &[(Time, Message)]| {
+                common::run(&mut *common::model(sharing, &ring(Nics::ONE), &processes(Nics::ONE, 64)), messages)
+            };
+            prop_assert_eq!(run(&messages), run(&shifted), "{}", sharing);
+        }
+    }
 }
