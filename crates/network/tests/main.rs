@@ -23,4 +23,5 @@ mod survey;
 mod topologies;
 mod transactions;
 mod turns;
+mod turns_held_up;
 mod ways_around;

@@ -6,22 +6,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use common::graph::Graph;
+use engine::registry::{Arguments, Value};
 use engine::{Bandwidth, Bytes, Duration, Time};
-use network::{Fabric, HostParameters, Message, NicChoice, Nics, Regime};
+use network::{Fabric, HostParameters, Message, Network, NicChoice, Nics, Part, Regime};
 use proptest::prelude::*;
 
 /// Bytes of a packet, and the time [ps] that it takes on each link: 1 GB/s.
-const PACKET: u64 = 2048;
-const TIME: u64 = 2_048_000;
+pub const PACKET: u64 = 2048;
+pub const TIME: u64 = 2_048_000;
 
 /// One router with its hosts.
-fn star(hosts: u32) -> Arc<Fabric> {
+pub fn star(hosts: u32) -> Arc<Fabric> {
     let host_link = (Bandwidth(1_000_000_000), Duration(500));
     Graph { routers: 1, hosts_per_router: hosts, host_link, edges: vec![], routes: Default::default() }
         .fabric()
 }
 
-fn hosts() -> HostParameters {
+pub fn hosts() -> HostParameters {
     HostParameters { packet_payload: Bytes(PACKET), packet_wire: Bytes(PACKET), ..common::transparent(1) }
 }
 
@@ -212,20 +213,44 @@ proptest! {
         }
     }
 
-    /// All hosts are alike: with hosts renumbered along the ring, messages take the same times, to the picosecond.
+    /// All hosts are alike: with hosts renumbered along the ring, messages take the same times, to the picosecond. So they do
+    /// where processes hand them over in another order, if those of each process keep theirs.
     #[test]
-    fn renumbered_hosts_take_the_same_turns(messages in any_messages(), shift in 1..RING) {
+    fn order_and_numbers_of_others_change_no_turn(
+        messages in any_messages(),
+        shift in 1..RING,
+        ranks in prop::collection::vec(any::<u32>(), (RING * HOSTS) as usize * usize::from(PROCESSES)),
+    ) {
         let mut shifted = messages.clone();
         for (_, message) in &mut shifted {
             for end in [&mut message.from, &mut message.to] {
                 end.host.0 = (end.host.0 + shift * HOSTS) % (RING * HOSTS);
             }
         }
-        for sharing in ["flow", "flow equal-share"] {
-            let run = |messages: &[(Time, Message)]| {
-                common::run(&mut *common::model(sharing, &ring(Nics::ONE), &processes(Nics::ONE, 64)), messages)
-            };
-            prop_assert_eq!(run(&messages), run(&shifted), "{}", sharing);
+        let mut order: Vec<usize> = (0..messages.len()).collect();
+        order.sort_by_key(|at| {
+            let (time, Message { from, .. }) = messages[*at];
+            (time, ranks[from.host.0 as usize * usize::from(PROCESSES) + usize::from(from.process)], *at)
+        });
+        let mut others: Vec<_> = order.iter().map(|at| messages[*at]).collect();
+        for (number, (_, message)) in others.iter_mut().enumerate() {
+            common::renumber(message, number as u64);
+        }
+        for sharing in ["max-min", "equal-share"] {
+            let run = |messages: &[(Time, Message)]| common::run(&mut *exact(sharing), messages);
+            let found = run(&messages);
+            prop_assert_eq!(&found, &run(&shifted), "{}: hosts", sharing);
+            let by_order: Vec<_> = order.iter().map(|at| found[*at]).collect();
+            prop_assert_eq!(by_order, run(&others), "{}: order", sharing);
         }
     }
+}
+
+/// The model with exact rates, on the ring.
+fn exact(sharing: &str) -> Box<dyn Network> {
+    let entry = engine::registry::find(network::model::MODELS, "model", "flow").unwrap();
+    let mut arguments = Arguments::default();
+    arguments.0.insert("sharing", Value::Text(sharing.into()));
+    arguments.0.insert("exact", Value::Flag(true));
+    (entry.build.make)(&arguments, ring(Nics::ONE), processes(Nics::ONE, 64), &Part::whole()).unwrap()
 }

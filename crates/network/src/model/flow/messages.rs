@@ -3,24 +3,33 @@
 //! The first message of each queue flows; a short one when it has its turn at the NIC as well (see `turns.rs`). What
 //! follows on the same stream changes no rate.
 
-use engine::{Bytes, Duration, Queue, Time};
+use engine::{Bytes, Queue, Time};
 
 use super::comings::Begin;
+use super::streams::NONE;
 use super::{Flow, Transfer};
 use crate::message::{Arrival, Message};
-use crate::model::in_flight::{Step, owner, token};
+use crate::model::in_flight::{Slot, Step, owner, token};
 use crate::model::rate::Work;
+
+/// A short message asks for a turn, or one has left its process's NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Ask {
+    process: u32,
+    /// In this order those of an instant ask.
+    number: u64,
+    /// Its slot; `NONE` if one has left.
+    flow: u32,
+    /// The stream on which it can follow what has just ended; `NONE` if there is none.
+    stream: u32,
+}
 
 impl Flow {
     /// Puts the message in slot `flow` into its queue, and lets it flow if it is the first and has its turn.
     pub(super) fn line_up(&mut self, now: Time, flow: u32, queue: &mut Queue) {
         let own = self.queue_of(self.flight.get(flow).state);
-        if self.queues.push(own, flow, &mut self.flight) {
-            let sender = self.turn_taker(&self.flight.get(flow).message);
-            if self.may_flow(flow) {
-                self.advance(now, flow, queue);
-            }
-            self.give_turns(now, sender, queue);
+        if self.queues.push(own, flow, &mut self.flight) && self.may_flow(flow) {
+            self.advance(now, flow, queue);
         }
     }
 
@@ -28,10 +37,8 @@ impl Flow {
     fn advance(&mut self, now: Time, mut flow: u32, queue: &mut Queue) {
         while !self.begin(now, flow, queue) {
             let slot = self.flight.get(flow);
-            let own = self.queue_of(slot.state);
-            if let Some(sender) = self.turn_taker(&slot.message) {
-                self.turns.leave(sender, flow, now);
-            }
+            let (own, sender) = (self.queue_of(slot.state), self.turn_taker(&slot.message));
+            self.leave_nic(now, sender, flow);
             let Some(next) = self.queues.pop(own, &self.flight) else { return };
             if !self.may_flow(next) {
                 return;
@@ -40,15 +47,59 @@ impl Flow {
         }
     }
 
-    /// True if the message in slot `flow`, the first of its queue, may flow now; else it waits for its turn.
+    /// True if the message in slot `flow`, the first of its queue, may flow now; else it asks for its turn.
     fn may_flow(&mut self, flow: u32) -> bool {
-        self.turn_taker(&self.flight.get(flow).message).is_none_or(|sender| self.turns.ask(sender, flow))
+        let sender = self.turn_taker(&self.flight.get(flow).message);
+        sender.into_iter().for_each(|sender| self.ask(sender, flow, NONE));
+        sender.is_none()
+    }
+
+    /// The message in slot `flow` of process `sender`, if it took turns, flows no longer: another may.
+    fn leave_nic(&mut self, now: Time, sender: Option<u32>, flow: u32) {
+        if let Some(sender) = sender {
+            self.turns.leave(sender, flow, now);
+            self.ask(sender, NONE, NONE);
+        }
+    }
+
+    /// Notes that a message of `process` asks for a turn at the end of the instant, or has left.
+    fn ask(&mut self, process: u32, flow: u32, stream: u32) {
+        let number = if flow == NONE { u64::MAX } else { self.flight.get(flow).state.number };
+        self.asks.push(Ask { process, number, flow, stream });
+    }
+
+    /// At the end of an instant: those that asked for a turn in it get one or wait, in the order in which they were handed
+    /// over, whatever the order of what has happened.
+    pub(super) fn take_turns(&mut self, now: Time, queue: &mut Queue) {
+        while !self.asks.is_empty() {
+            let mut asks = std::mem::take(&mut self.asks);
+            asks.sort_unstable();
+            for (at, Ask { process, flow, stream, .. }) in asks.iter().copied().enumerate() {
+                let goes = flow != NONE && self.turns.ask(process, flow, now);
+                if goes && stream != NONE {
+                    self.follow(now, stream, flow, queue);
+                } else {
+                    if stream != NONE {
+                        self.streams.end(now, stream);
+                    }
+                    if goes {
+                        self.advance(now, flow, queue);
+                    }
+                }
+                if asks.get(at + 1).is_none_or(|next| next.process != process) {
+                    self.give_turns(now, process, queue);
+                }
+            }
+            asks.clear();
+            if self.asks.is_empty() {
+                self.asks = asks;
+            }
+        }
     }
 
     /// Lets those that wait for a turn of process `sender` flow, as many as may.
-    fn give_turns(&mut self, now: Time, sender: Option<u32>, queue: &mut Queue) {
-        let Some(sender) = sender else { return };
-        while let Some(flow) = self.turns.next(sender) {
+    fn give_turns(&mut self, now: Time, sender: u32, queue: &mut Queue) {
+        while let Some(flow) = self.turns.next(sender, now) {
             self.advance(now, flow, queue);
         }
         self.look_at_turns(now, sender, queue);
@@ -67,17 +118,17 @@ impl Flow {
         let mut looks = std::mem::take(&mut self.looks);
         looks.retain(|sender| {
             let is_through = self.turns.is_through(*sender, now);
-            if !is_through {
+            if is_through == Some(false) {
                 self.look_at_turns(now, *sender, queue);
             }
-            is_through
+            is_through == Some(true)
         });
         for sender in &looks {
             if let Some(stream) =
                 self.newest(*sender).filter(|stream| !self.streams.is_held_elsewhere(*stream))
             {
                 let time = self.streams.left(stream, now).time(self.streams.rate(stream));
-                self.turns.occupy(*sender, now, time.max(Duration(1)));
+                self.turns.put_off(*sender, now, time);
             }
         }
         for sender in looks.drain(..) {
@@ -99,9 +150,8 @@ impl Flow {
     fn turn(&mut self, now: Time, connection: u32, message: &Message, left: Bytes) -> Bytes {
         let Some(sender) = self.turn_taker(message) else { return left };
         let turn = self.turns.length(sender, message.size, left);
-        let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
-        let path = self.connections.all[connection as usize].links.expect("it leaves its host").under(regime);
-        self.turns.occupy(sender, now, path.bandwidth.transfer(turn));
+        let rate = self.streams.rate_of_nic(self.connections.all[connection as usize].stream, message.regime);
+        self.turns.occupy(sender, now, Work::of(turn).time(rate));
         turn
     }
 
@@ -189,7 +239,7 @@ impl Flow {
         if is_done {
             self.finish(now, stream, &message, queue, arrivals);
         } else {
-            self.end_turn(now, stream, &message, queue);
+            self.end_turn(now, stream, &message);
         }
     }
 
@@ -213,49 +263,49 @@ impl Flow {
         let delivered = self.delivery(now, transfer.connection, message);
         queue.place(delivered, message.key, token(Step::Delivered, flow, 0));
         let sender = self.turn_taker(message);
-        sender.into_iter().for_each(|sender| self.turns.leave(sender, flow, now));
+        self.leave_nic(now, sender, flow);
         let next = self.queues.pop(self.queue_of(transfer), &self.flight);
-        let next = next.filter(|next| self.may_flow(*next));
-        if next.is_none_or(|next| !self.follow(now, stream, message, next, queue)) {
-            self.streams.end(now, stream);
-            self.leave(transfer.connection, message);
-            if let Some(next) = next {
-                self.advance(now, next, queue);
-            }
+        if let Some(next) = next
+            && self.may_follow(stream, message, next)
+        {
+            let taker = self.turn_taker(&self.flight.get(next).message);
+            return match taker {
+                Some(taker) => self.ask(taker, next, stream),
+                None => self.follow(now, stream, next, queue),
+            };
         }
-        self.give_turns(now, sender, queue);
+        self.streams.end(now, stream);
+        self.leave(transfer.connection, message);
+        if let Some(next) = next
+            && self.may_flow(next)
+        {
+            self.advance(now, next, queue);
+        }
     }
 
     /// The turn of `message` has ended, and a part of it is left: if others wait, it waits behind them.
-    fn end_turn(&mut self, now: Time, stream: u32, message: &Message, queue: &mut Queue) {
+    fn end_turn(&mut self, now: Time, stream: u32, message: &Message) {
         let flow = self.streams.all[stream as usize].flow;
         let sender = self.turn_taker(message).expect("a long message flows as a whole");
-        if self.turns.are_awaited(sender) {
-            self.streams.end(now, stream);
-            self.turns.leave(sender, flow, now);
-            self.turns.ask(sender, flow);
-            return self.give_turns(now, Some(sender), queue);
-        }
-        let Transfer { connection, left, .. } = self.flight.get(flow).state;
-        let turn = self.turn(now, connection, message, left);
-        if self.streams.follow(now, stream, flow, (turn, true)) == Begin::Alone {
-            self.schedule_end(now, stream, queue);
-        }
+        self.turns.leave(sender, flow, now);
+        self.ask(sender, flow, stream);
     }
 
-    /// Lets the message in slot `next` follow `before` on `stream`, if that changes no rate.
-    fn follow(&mut self, now: Time, stream: u32, before: &Message, next: u32, queue: &mut Queue) -> bool {
+    /// True if the message in slot `next` can follow `before` on `stream`: that changes no rate.
+    fn may_follow(&self, stream: u32, before: &Message, next: u32) -> bool {
+        let Slot { message, state, .. } = self.flight.get(next);
+        let stays = self.connections.all[state.connection as usize].stream == stream;
+        stays && self.has_fixed_way(before) && message.size.0 > 0 && message.regime == before.regime
+    }
+
+    /// Lets the message in slot `next` follow on `stream`.
+    fn follow(&mut self, now: Time, stream: u32, next: u32, queue: &mut Queue) {
         let slot = self.flight.get(next);
         let (message, Transfer { connection, left, .. }) = (slot.message, slot.state);
-        let (regime, has_waited) = (message.regime, slot.injected < now);
-        let stays = self.connections.all[connection as usize].stream == stream && self.has_fixed_way(before);
-        if !stays || message.size.0 == 0 || regime != before.regime {
-            return false;
-        }
+        let has_waited = slot.injected < now;
         let turn = self.turn(now, connection, &message, left);
         if self.streams.follow(now, stream, next, (turn, has_waited)) == Begin::Alone {
             self.schedule_end(now, stream, queue);
         }
-        true
     }
 }

@@ -109,6 +109,10 @@ pub struct Flow {
     turns: Turns,
     /// Processes for which it is to be looked whether another message may flow.
     looks: Vec<u32>,
+    /// Short messages that ask for a turn in this instant.
+    asks: Vec<messages::Ask>,
+    /// Number of messages handed over so far.
+    handed_over: u64,
     max_min: MaxMin,
     /// equal share: links with more to share.
     risen: Vec<u32>,
@@ -137,6 +141,8 @@ struct Transfer {
     next: u32,
     /// Bytes that have yet to flow, when its turn began.
     left: Bytes,
+    /// Its number in the order in which messages were handed over.
+    number: u64,
 }
 
 impl Flow {
@@ -176,6 +182,8 @@ impl Flow {
             queues: Queues::default(),
             turns: Turns::new(&alone.hosts),
             looks: Vec::new(),
+            asks: Vec::new(),
+            handed_over: 0,
             max_min: MaxMin::default(),
             risen: Vec::new(),
             chooser: Chooser::new(nics, count),
@@ -346,7 +354,8 @@ impl Network for Flow {
         let message = &*self.settled(message);
         let connection = self.connection(message);
         let idle = self.idle(connection, message);
-        let transfer = Transfer { connection, next: NONE, left: message.size };
+        let transfer = Transfer { connection, next: NONE, left: message.size, number: self.handed_over };
+        self.handed_over += 1;
         let flow = self.flight.insert(now, message, idle, transfer);
         self.connections.all[connection as usize].pending += 1;
         self.count_at_nic(message, true);
@@ -371,10 +380,13 @@ impl Network for Flow {
     }
 
     fn end_instant(&mut self, now: Time, queue: &mut Queue) {
+        self.take_turns(now, queue);
         self.streams.spread_slack();
         self.solve(now);
         if !self.looks.is_empty() {
             self.go_on(now, queue);
+            self.take_turns(now, queue);
+            self.streams.spread_slack();
             self.solve(now);
         }
         self.follow_rates(now, queue);

@@ -241,17 +241,36 @@ impl Streams {
         }
     }
 
+    /// The most that a flow of `regime` on `stream` gets of its NIC, and of its process's way to it.
+    pub fn rate_of_nic(&self, stream: u32, regime: u8) -> Rate {
+        let nic = self.path(stream).first().expect("a stream has links");
+        let rate = self.all_of(*nic, regime);
+        self.ways_out[stream as usize].map_or(rate, |(out, _)| rate.min(self.all_of(out, regime)))
+    }
+
     /// True if its NIC, and its process's way to it, have more than twice the rate of `stream` for it, or are used by less
     /// than a half.
     pub fn is_held_elsewhere(&self, stream: u32) -> bool {
         let rate = self.rate(stream).0;
         let is_idle = |at: u32| {
-            let link = &self.links.all[at as usize];
+            let (link, capacity) = (&self.links.all[at as usize], self.links.capacities[at as usize]);
             if link.keeps > 0 || self.sharing == Sharing::EqualShare {
                 return rate < link.level / 2;
             }
-            let used = self.links.capacities[at as usize].saturating_add_signed(-link.spare);
-            used < self.links.capacities[at as usize] / 2
+            let takes = |stream: u32| {
+                let regime = self.all[stream as usize].regime;
+                self.classes.weight(link.class, regime).takes(self.rate(stream))
+            };
+            let spare = match link.is_bounded {
+                true => capacity as i64 - self.on(at).map(takes).sum::<u64>() as i64,
+                false => link.spare,
+            };
+            // A full link may hold nobody back because others do at the same rate: that is a matter of numbers alone.
+            if spare < 2 * i64::from(link.load) {
+                let most = self.on(at).map(|stream| self.rate(stream).0).max();
+                return most.is_some_and(|most| rate < most / 2);
+            }
+            capacity.saturating_add_signed(-spare) < capacity / 2
         };
         let nic = self.path(stream).first().expect("a stream has links");
         let out = self.ways_out[stream as usize].map(|(out, _)| out);

@@ -44,6 +44,8 @@ struct Process {
     flowing: u32,
     /// The last of them that began; `NONE` if it has ended.
     newest: u32,
+    /// When that was.
+    since: Time,
     /// Time until which the NIC is busy with those that have begun, if nothing else keeps it from them.
     busy: Time,
     /// Time of the event at which it is looked whether another may flow, if there is one.
@@ -53,17 +55,23 @@ struct Process {
 }
 
 impl Process {
-    const IDLE: Process =
-        Process { flowing: 0, newest: NONE, busy: Time::ZERO, look: Time::NEVER, waiting: VecDeque::new() };
+    const IDLE: Process = Process {
+        flowing: 0,
+        newest: NONE,
+        since: Time::ZERO,
+        busy: Time::ZERO,
+        look: Time::NEVER,
+        waiting: VecDeque::new(),
+    };
 
-    fn begin(&mut self, flow: u32) {
+    fn begin(&mut self, flow: u32, now: Time) {
         self.flowing += 1;
-        self.newest = flow;
+        (self.newest, self.since) = (flow, now);
     }
 
-    fn begin_first(&mut self) -> Option<u32> {
+    fn begin_first(&mut self, now: Time) -> Option<u32> {
         let first = self.waiting.pop_front();
-        first.into_iter().for_each(|first| self.begin(first));
+        first.into_iter().for_each(|first| self.begin(first, now));
         first
     }
 }
@@ -75,18 +83,18 @@ impl Turns {
 
     /// True if a message of `size` takes turns.
     pub fn has(&self, size: Bytes) -> bool {
-        (1..=SHORT * self.packet.0).contains(&size.0)
+        (1..=SHORT.saturating_mul(self.packet.0)).contains(&size.0)
     }
 
     /// True if the short message in slot `flow` of `process` may flow now; else it waits in line.
-    pub fn ask(&mut self, process: u32, flow: u32) -> bool {
+    pub fn ask(&mut self, process: u32, flow: u32, now: Time) -> bool {
         if process as usize >= self.processes.len() {
             self.processes.resize(process as usize + 1, Process::IDLE);
         }
         let process = &mut self.processes[process as usize];
         let may_flow = process.flowing < AT_ONCE && process.waiting.is_empty();
         match may_flow {
-            true => process.begin(flow),
+            true => process.begin(flow, now),
             false => process.waiting.push_back(flow),
         }
         may_flow
@@ -106,15 +114,15 @@ impl Turns {
     }
 
     /// The message that waits longest in the line of `process`, if few flow: it does now.
-    pub fn next(&mut self, process: u32) -> Option<u32> {
-        let process = &mut self.processes[process as usize];
-        if process.flowing < AT_ONCE { process.begin_first() } else { None }
+    pub fn next(&mut self, process: u32, now: Time) -> Option<u32> {
+        let process = self.processes.get_mut(process as usize)?;
+        if process.flowing < AT_ONCE { process.begin_first(now) } else { None }
     }
 
     /// The same, if its NIC has nothing to do.
     pub fn next_of_idle(&mut self, process: u32, now: Time) -> Option<u32> {
         let process = &mut self.processes[process as usize];
-        if process.busy <= now { process.begin_first() } else { None }
+        if process.busy <= now { process.begin_first(now) } else { None }
     }
 
     /// True if messages of `process` wait for a turn.
@@ -131,7 +139,7 @@ impl Turns {
     /// Time for an event at which it is to be looked whether another message of `process` may flow, unless there is an
     /// earlier one.
     pub fn look(&mut self, process: u32, now: Time) -> Option<Time> {
-        let process = &mut self.processes[process as usize];
+        let process = self.processes.get_mut(process as usize)?;
         let time = now.max(process.busy);
         if process.look <= time || process.waiting.is_empty() {
             return None;
@@ -140,14 +148,22 @@ impl Turns {
         Some(time)
     }
 
-    /// An event of `process` has come. True if its NIC is through with those that have begun, and others wait.
-    pub fn is_through(&mut self, process: u32, now: Time) -> bool {
+    /// An event of `process` has come: nothing if it does not count any more. True if its NIC is through with those that
+    /// have begun, and others wait.
+    pub fn is_through(&mut self, process: u32, now: Time) -> Option<bool> {
         let process = &mut self.processes[process as usize];
         if process.look != now {
-            return false;
+            return None;
         }
         process.look = Time::NEVER;
-        process.busy <= now && !process.waiting.is_empty()
+        Some(process.busy <= now && !process.waiting.is_empty())
+    }
+
+    /// The NIC of `process` is not to be looked at before `left` is over, in which its newest ends at its rate; nor before
+    /// as much time again as that has flowed, since others may leave the NIC.
+    pub fn put_off(&mut self, process: u32, now: Time, left: Duration) {
+        let process = &mut self.processes[process as usize];
+        process.busy = now + left.min(now.since(process.since)).max(Duration(1));
     }
 
     /// The message of `process` that began last, if it still flows.
