@@ -249,7 +249,7 @@ impl Streams {
     }
 
     /// True if its NIC, and its process's way to it, have more than twice the rate of `stream` for it, or are used by less
-    /// than a half.
+    /// than a half. What is used of a bounded link is not known: as if all its flows had the same rate.
     pub fn is_held_elsewhere(&self, stream: u32) -> bool {
         let rate = self.rate(stream).0;
         let is_idle = |at: u32| {
@@ -257,20 +257,15 @@ impl Streams {
             if link.keeps > 0 || self.sharing == Sharing::EqualShare {
                 return rate < link.level / 2;
             }
-            let takes = |stream: u32| {
-                let regime = self.all[stream as usize].regime;
-                self.classes.weight(link.class, regime).takes(self.rate(stream))
-            };
-            let spare = match link.is_bounded {
-                true => capacity as i64 - self.on(at).map(takes).sum::<u64>() as i64,
-                false => link.spare,
-            };
+            if link.is_bounded {
+                return rate.saturating_mul(link.load.into()) < capacity / 2;
+            }
             // A full link may hold nobody back because others do at the same rate: that is a matter of numbers alone.
-            if spare < 2 * i64::from(link.load) {
+            if link.spare < 2 * i64::from(link.load) {
                 let most = self.on(at).map(|stream| self.rate(stream).0).max();
                 return most.is_some_and(|most| rate < most / 2);
             }
-            capacity.saturating_add_signed(-spare) < capacity / 2
+            capacity.saturating_add_signed(-link.spare) < capacity / 2
         };
         let nic = self.path(stream).first().expect("a stream has links");
         let out = self.ways_out[stream as usize].map(|(out, _)| out);
