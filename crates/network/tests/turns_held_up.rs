@@ -10,7 +10,7 @@ use network::{Fabric, HostParameters};
 
 use crate::turns::{PACKET, TIME, hosts, star};
 
-/// When, from which host, to which, how many bytes.
+/// Time, sending host, receiving host, bytes.
 type Sent = (u64, u32, u32, u64);
 
 /// Times of delivery, in packet times.

@@ -44,7 +44,7 @@ struct Process {
     flowing: u32,
     /// The last of them that began; `NONE` if it has ended.
     newest: u32,
-    /// When that was.
+    /// Time at which that was.
     since: Time,
     /// Time until which the NIC is busy with those that have begun, if nothing else keeps it from them.
     busy: Time,
