@@ -426,6 +426,8 @@ def test_spreads_are_percents(text: str) -> None:
 
 def test_unknown_values_and_functions_are_errors() -> None:
     request = RunRequest.of("crossbar", "ring", ranks=2)
+    with pytest.raises(InputError, match="no run depends on it"):
+        uncertainty.sources(request, {"calibration.checks[0].rms": 0.1}, None)
     with pytest.raises(InputError, match="has no such value"):
         replicates.predict(request, 2, {"nic.colour": 0.1}, Local(1))
     with pytest.raises(InputError, match="is no quantity"):

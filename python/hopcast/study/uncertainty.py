@@ -183,8 +183,13 @@ def _value(request: RunRequest, key: str) -> tuple[float, str]:
     """Number and unit of a value of the platform."""
     if not isinstance(request.platform, str):
         raise InputError(f"--uncertain {key}: the platform must be a preset or a file")
+    parts = _plain(key).split(".")
+    if parts[0] == "calibration":
+        raise InputError(
+            f"--uncertain {key}: it says how the platform was measured, and no run depends on it"
+        )
     value: Any = _platform(request)
-    for part in _plain(key).split("."):
+    for part in parts:
         try:
             value = value[int(part)] if isinstance(value, list) else value[part]
         except (KeyError, IndexError, ValueError, TypeError):
