@@ -115,7 +115,7 @@ impl Turns {
 
     /// The message that waits longest in the line of `process`, if few flow: it does now.
     pub fn next(&mut self, process: u32, now: Time) -> Option<u32> {
-        let process = self.processes.get_mut(process as usize)?;
+        let process = &mut self.processes[process as usize];
         if process.flowing < AT_ONCE { process.begin_first(now) } else { None }
     }
 
@@ -139,7 +139,7 @@ impl Turns {
     /// Time for an event at which it is to be looked whether another message of `process` may flow, unless there is an
     /// earlier one.
     pub fn look(&mut self, process: u32, now: Time) -> Option<Time> {
-        let process = self.processes.get_mut(process as usize)?;
+        let process = &mut self.processes[process as usize];
         let time = now.max(process.busy);
         if process.look <= time || process.waiting.is_empty() {
             return None;
