@@ -88,3 +88,33 @@ fn packets_may_be_of_any_size() {
     let hosts = HostParameters { packet_payload: size, packet_wire: size, ..common::transparent(1) };
     assert_eq!(delivered("flow", &star(2), hosts, &[(0, 0, 1, PACKET)]), [1]);
 }
+
+/// Hosts of two routers; one link, no faster than a NIC, leads from the first to the second.
+fn two_routers(hosts_per_router: u32) -> Arc<Fabric> {
+    let edges = vec![(0, 1, Bandwidth(1_000_000_000), Duration(500))];
+    let host_link = (Bandwidth(1_000_000_000), Duration(500));
+    Graph { routers: 2, hosts_per_router, host_link, edges, routes: Default::default() }.fabric()
+}
+
+#[test]
+fn few_are_under_way_where_the_fabric_holds_them_up() {
+    let sent: Vec<Sent> =
+        (0..16u32).flat_map(|to| (0..16).map(move |from| (0, from, 16 + (from + to) % 16, PACKET))).collect();
+    let mean = |model: &str| {
+        let times = delivered(model, &two_routers(16), hosts(), &sent);
+        assert!(times.iter().max().unwrap().abs_diff(256) <= 2, "{model}: the link is never idle");
+        times.iter().sum::<u64>() as f64 / 256.0
+    };
+    let (flow, packet) = (mean("flow"), mean("packet"));
+    // Four of each host at a time are done after 64, 128, 192, 256 packet times; as fluids, all would be after 256.
+    assert_eq!(flow.round(), 160.0, "packet: {packet}");
+    assert!(packet > 120.0 && packet < flow, "{packet}");
+}
+
+#[test]
+fn a_link_that_others_fill_is_as_good_as_none_to_what_waits_for_slower_ones() {
+    let mut sent = crowd(0);
+    sent.extend([(0, 255, 5, 1000 * PACKET), (0, 256, 5, 1000 * PACKET), (0, 0, 5, PACKET)]);
+    let found = delivered("flow", &star(260), hosts(), &sent);
+    assert!(*found.last().unwrap() <= 8, "{} packet times", found.last().unwrap());
+}

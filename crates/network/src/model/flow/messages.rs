@@ -10,7 +10,7 @@ use super::streams::NONE;
 use super::{Flow, Transfer};
 use crate::message::{Arrival, Message};
 use crate::model::in_flight::{Slot, Step, owner, token};
-use crate::model::rate::Work;
+use crate::model::rate::{Rate, Work};
 
 /// A short message asks for a turn, or one has left its process's NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,10 +124,9 @@ impl Flow {
             is_through == Some(true)
         });
         for sender in &looks {
-            if let Some(stream) =
-                self.newest(*sender).filter(|stream| !self.streams.is_held_elsewhere(*stream))
+            if let Some(newest) = self.newest(*sender).filter(|newest| !self.gains_by_next(*sender, *newest))
             {
-                let time = self.streams.left(stream, now).time(self.streams.rate(stream));
+                let time = self.streams.left(newest, now).time(self.streams.rate(newest));
                 self.turns.put_off(*sender, now, time);
             }
         }
@@ -138,6 +137,21 @@ impl Flow {
             self.look_at_turns(now, sender, queue);
         }
         self.looks = looks;
+    }
+
+    /// True if more of what process `sender` sends is under way if the next in its line flows beside the message of stream
+    /// `newest`: its NIC has time for it, and it finds no link that is as full as those that hold up that one.
+    fn gains_by_next(&mut self, sender: u32, newest: u32) -> bool {
+        if !self.streams.is_held_elsewhere(newest) {
+            return false;
+        }
+        let Some(first) = self.turns.first(sender) else { return false };
+        let Slot { message, state, .. } = *self.flight.get(first);
+        if !self.has_fixed_way(&message) {
+            return true;
+        }
+        let stream = self.stream(state.connection, &message);
+        self.streams.least_level(stream) > Rate(self.streams.rate(newest).0.saturating_mul(2))
     }
 
     /// The stream of the message of process `sender` that began last, if it still flows.

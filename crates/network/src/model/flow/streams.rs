@@ -272,6 +272,15 @@ impl Streams {
         is_idle(*nic) && out.is_none_or(is_idle)
     }
 
+    /// The lowest rate of flows that a link of `stream` holds back, other than its NIC and its process's way to it: about
+    /// what one more flow gets. Infinite if no link there is full.
+    pub fn least_level(&self, stream: u32) -> Rate {
+        let out = self.ways_out[stream as usize].map(|(out, _)| out);
+        let links = self.path(stream)[1..].iter().filter(|at| Some(**at) != out);
+        let full = links.map(|at| &self.links.all[*at as usize]).filter(|link| link.keeps > 0);
+        full.map(|link| Rate(link.level)).min().unwrap_or(Rate::INFINITE)
+    }
+
     /// Reading of the clock of a bundle, which shows nothing until it has a rate.
     pub fn clock(&self, bundle: u32, now: Time) -> Work {
         let bundle = &self.bundles.all[bundle as usize];

@@ -7,7 +7,9 @@
 //!
 //! Messages may be held up elsewhere, as where all processes send to the same destination first. Then the NIC has time
 //! for others: if by the time at which it could be through with those that have begun it is used by less than a half, or
-//! the last that began has less than half the rate of those that the NIC holds back, the next in line flows, too.
+//! the last that began has less than half the rate of those that the NIC holds back, the next in line flows, too. It does
+//! not where a link on its way is full of flows that are at most twice as fast as that last one: there it would take from
+//! others what it gets. It waits about as long as one of its size takes there, twice at most.
 //!
 //! Long messages, of more than [`SHORT`] packets, share with each other and with those in turn, as fluids do.
 //!
@@ -164,6 +166,11 @@ impl Turns {
     pub fn put_off(&mut self, process: u32, now: Time, left: Duration) {
         let process = &mut self.processes[process as usize];
         process.busy = now + left.min(now.since(process.since)).max(Duration(1));
+    }
+
+    /// The message of `process` that has waited longest.
+    pub fn first(&self, process: u32) -> Option<u32> {
+        self.processes[process as usize].waiting.front().copied()
     }
 
     /// The message of `process` that began last, if it still flows.
