@@ -9,7 +9,7 @@
 //! for others: if by the time at which it could be through with those that have begun it is used by less than a half, or
 //! the last that began has less than half the rate of those that the NIC holds back, the next in line flows, too. It does
 //! not where a link on its way is full of flows that are at most twice as fast as that last one: there it would take from
-//! others what it gets. It waits about as long as one of its size takes there, twice at most.
+//! others what it gets, and waits until that one is through.
 //!
 //! Long messages, of more than [`SHORT`] packets, share with each other and with those in turn, as fluids do.
 //!
