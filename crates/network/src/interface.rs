@@ -94,7 +94,7 @@ pub type Report<'o> = dyn for<'a> Observer<NetworkRecord<'a>> + 'o;
 /// Questions about the state of a network.
 pub trait Inspect {
     /// Delays that sum to `contention`, by which `message`, the last that was told of, took longer than on an idle
-    /// network.
+    /// network. To be asked before the instant ends.
     fn delays(&self, message: &Message, contention: Duration) -> Delays;
 
     /// The channels (numbers of the model's own) whose first packet waits for another channel, and that one.
@@ -111,7 +111,7 @@ pub trait Inspect {
 
 impl dyn Network + '_ {
     /// Delays that sum to `contention`, by which `message`, the last that was told of, took longer than on an idle
-    /// network.
+    /// network. To be asked before the instant ends.
     pub fn delays(&self, message: &Message, contention: Duration) -> Delays {
         match self.as_inspect() {
             Some(state) => state.delays(message, contention),

@@ -172,10 +172,6 @@ pub fn drive_watched(
         } else {
             network.wake(event.time, event.token, &mut queue, &mut arrivals);
         }
-        if queue.instant_is_over() {
-            network.end_instant(event.time, &mut queue);
-            watch(event.time, network);
-        }
         for arrival in arrivals.drain(..) {
             let number = arrival.message.cargo[0] as usize;
             let (at, message) = messages[number];
@@ -193,6 +189,10 @@ pub fn drive_watched(
                     assert_eq!(delivered[number].replace(event.time), None, "delivered once");
                 }
             }
+        }
+        if queue.instant_is_over() {
+            network.end_instant(event.time, &mut queue);
+            watch(event.time, network);
         }
     }
     sent.into_iter().zip(delivered).collect()

@@ -132,9 +132,6 @@ impl Domain {
             } else {
                 self.network.wake(event.time, event.token, &mut self.queue, &mut arrivals);
             }
-            if self.queue.instant_is_over() {
-                self.network.end_instant(event.time, &mut self.queue);
-            }
             for arrival in arrivals.drain(..) {
                 let number = arrival.message.cargo[0];
                 let (at, message) = messages[number as usize];
@@ -143,6 +140,9 @@ impl Domain {
                 assert_eq!(arrival.idle, self.network.idle_parts(&message), "what an idle network takes");
                 let delays = delays_of(&*self.network, event.time, &arrival);
                 self.log.push((event.time, number, arrival.happening, delays));
+            }
+            if self.queue.instant_is_over() {
+                self.network.end_instant(event.time, &mut self.queue);
             }
         }
     }

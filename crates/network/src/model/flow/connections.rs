@@ -1,10 +1,13 @@
 //! Connections: one for each pair of processes and NICs between which messages go.
 //!
 //! A connection delivers its messages in the order in which they were handed over, whatever their regimes
-//! and routes. When its last message is delivered it is kept, with its route where that is always the same, up to a
-//! number of connections that suffices for most programs and bounds the memory of all others.
+//! and routes. Many are used once: when the last message of a connection is delivered, it is closed. One that is opened
+//! again is kept after that, with its route where that is always the same, up to a number of connections that suffices
+//! for most programs and bounds the memory of all others.
 
-use engine::hash::Map;
+use std::hash::{BuildHasher, BuildHasherDefault};
+
+use engine::hash::{Map, Mix};
 use engine::{Duration, Time};
 
 use super::streams::NONE;
@@ -49,6 +52,10 @@ pub(super) struct Connection {
     pub delivered: Time,
     /// The bottleneck of the last message that has left; `NONE` before.
     pub held_by: u32,
+    /// Is it kept without messages?
+    is_kept: bool,
+    /// Is it among those that have ended?
+    has_ended: bool,
 }
 
 /// All connections.
@@ -57,10 +64,18 @@ pub(super) struct Connections {
     pub all: Vec<Connection>,
     numbers: Map<Ends, u32>,
     unused: Vec<u32>,
+    /// Those whose last message was delivered in this instant: until it is over, what held it up is asked for.
+    ended: Vec<u32>,
+    /// A bit for each connection that has been closed, by the hash of its ends. Where others share it, they are kept from
+    /// their first time on.
+    closed: Vec<u64>,
 }
 
 /// Number of connections above which none is kept without messages: some 80 MB. HPL has about 20 for each process.
 const MOST: usize = 1 << 18;
+
+/// Number of bits for connections that have been closed, in words of 64.
+const CLOSED: usize = 1 << 14;
 
 impl Connections {
     /// The connection between `ends`, if there is one.
@@ -80,6 +95,8 @@ impl Connections {
             latency: Duration::ZERO,
             delivered: Time::ZERO,
             held_by: NONE,
+            is_kept: self.note_closed(ends, false),
+            has_ended: false,
         };
         match self.all.get_mut(number as usize) {
             Some(unused) => *unused = connection,
@@ -89,16 +106,93 @@ impl Connections {
         number
     }
 
-    /// Notes the delivery of a message. If it was the connection's last one and there are too many connections, removes
-    /// the connection and gives its stream.
-    pub fn deliver(&mut self, number: u32) -> Option<u32> {
+    /// Notes the delivery of a message. If it was the connection's last one, and the connection is not kept or there are
+    /// too many, it ends.
+    pub fn deliver(&mut self, number: u32) {
         let connection = &mut self.all[number as usize];
         connection.pending -= 1;
-        if connection.pending > 0 || self.numbers.len() <= MOST {
-            return None;
+        let is_kept = connection.is_kept && self.numbers.len() <= MOST;
+        if connection.pending == 0 && !is_kept && !connection.has_ended {
+            connection.has_ended = true;
+            self.ended.push(number);
         }
-        self.numbers.remove(&connection.ends);
-        self.unused.push(number);
-        Some(connection.stream)
+    }
+
+    /// Closes a connection that has ended in this instant, and gives its stream.
+    pub fn close_ended(&mut self) -> Option<u32> {
+        while let Some(number) = self.ended.pop() {
+            let connection = &mut self.all[number as usize];
+            connection.has_ended = false;
+            let Connection { ends, stream, pending, .. } = *connection;
+            if pending == 0 {
+                self.numbers.remove(&ends);
+                self.unused.push(number);
+                self.note_closed(ends, true);
+                return Some(stream);
+            }
+        }
+        None
+    }
+
+    /// True if the connection between `ends` may have been closed before; `closes` if it is now.
+    fn note_closed(&mut self, ends: Ends, closes: bool) -> bool {
+        self.closed.resize(CLOSED, 0);
+        let hash = BuildHasherDefault::<Mix>::default().hash_one(ends) as usize;
+        let (word, bit) = (&mut self.closed[hash / 64 % CLOSED], 1 << (hash % 64));
+        let was_closed = *word & bit != 0;
+        *word |= if closes { bit } else { 0 };
+        was_closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(number: u64) -> Ends {
+        Ends { hosts: number, rest: 0 }
+    }
+
+    /// Opens the connection, as a message does, unless it is there; gives its number.
+    fn hand_over(connections: &mut Connections, number: u64) -> u32 {
+        let ends = ends(number);
+        let at = connections.find(ends).unwrap_or_else(|| connections.open(ends, None, |own| own));
+        connections.all[at as usize].pending += 1;
+        at
+    }
+
+    fn close_all(connections: &mut Connections) -> usize {
+        std::iter::from_fn(|| connections.close_ended()).count()
+    }
+
+    #[test]
+    fn those_used_once_are_closed_and_those_used_again_are_kept() {
+        let mut connections = Connections::default();
+        for (round, closed) in [(0, 100), (1, 0), (2, 0)] {
+            for number in 0..100 {
+                let at = hand_over(&mut connections, number);
+                connections.deliver(at);
+                assert!(connections.find(ends(number)).is_some(), "it is there until the instant is over");
+                assert_eq!(close_all(&mut connections), usize::from(closed > 0), "round {round}");
+            }
+        }
+        assert_eq!(connections.all.len(), 100, "each took the place of one before it, until all were kept");
+    }
+
+    #[test]
+    fn one_that_goes_on_in_the_same_instant_stays() {
+        let mut connections = Connections::default();
+        let at = hand_over(&mut connections, 1);
+        connections.deliver(at);
+        assert_eq!(hand_over(&mut connections, 1), at);
+        assert_eq!(close_all(&mut connections), 0);
+        connections.deliver(at);
+        assert_eq!((close_all(&mut connections), connections.find(ends(1))), (1, None));
+        // Twice at its end within an instant, it is closed once.
+        let at = hand_over(&mut connections, 2);
+        connections.deliver(at);
+        hand_over(&mut connections, 2);
+        connections.deliver(at);
+        assert_eq!(close_all(&mut connections), 1);
     }
 }

@@ -368,11 +368,7 @@ impl Network for Flow {
             Step::Drained => self.drain(now, index, version, queue, arrivals),
             Step::Turn => self.looks.push(index),
             Step::Delivered => {
-                let stream = self.connections.deliver(self.flight.get(index).state.connection);
-                stream
-                    .filter(|stream| *stream != NONE)
-                    .into_iter()
-                    .for_each(|stream| self.streams.close(stream));
+                self.connections.deliver(self.flight.get(index).state.connection);
                 arrivals.push(self.flight.tell(step, index));
             }
             _ => arrivals.push(self.flight.tell(step, index)),
@@ -390,6 +386,11 @@ impl Network for Flow {
             self.solve(now);
         }
         self.follow_rates(now, queue);
+        while let Some(stream) = self.connections.close_ended() {
+            if stream != NONE {
+                self.streams.close(stream);
+            }
+        }
     }
 
     fn idle_parts(&self, message: &Message) -> IdleTime {
