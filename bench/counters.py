@@ -91,6 +91,13 @@ def of_each(checkout: Path, case: str) -> tuple[list[float], float]:
     return [(b - a) / messages for a, b in zip(first.counts, second.counts, strict=True)], hops
 
 
+def lines(each: list[tuple[list[float], float]], shares: list[float]) -> None:
+    """Prints the counts of each checkout, divided among so many."""
+    for number, name in enumerate(COUNTERS):
+        counts = [counts[number] / share for (counts, _), share in zip(each, shares, strict=True)]
+        print(f"  {name:30} {' '.join(f'{count:12,.1f}' for count in counts)}", flush=True)
+
+
 def main() -> None:
     """Prints a block of lines for each case."""
     parser = argparse.ArgumentParser(
@@ -104,11 +111,10 @@ def main() -> None:
     for case in (case for case in CASES if options.only in case):
         each = [of_each(checkout, case) for checkout in checkouts]
         print(f"{case:32} {title}   of each message")
-        for number, name in enumerate(COUNTERS):
-            print(f"  {name:30} {' '.join(f'{counts[number]:12,.1f}' for counts, _ in each)}", flush=True)
+        lines(each, [1.0] * len(each))
         if each[-1][1]:
-            per_hop = [counts[0] / hops for counts, hops in each]
-            print(f"  {'instructions of each hop':30} {' '.join(f'{value:12,.1f}' for value in per_hop)}")
+            print("  of each hop")
+            lines(each, [hops for _, hops in each])
 
 
 if __name__ == "__main__":
