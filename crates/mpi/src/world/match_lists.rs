@@ -6,7 +6,10 @@
 //! in order, and the earliest of the heads wins: the work for a match does not grow with the list.
 //! Source of the bins: Flajslik, Dinan, Underwood, "Mitigating MPI message matching misery" (ISC 2016).
 
-use engine::hash::Map;
+use std::hash::{BuildHasher, BuildHasherDefault};
+
+use engine::hash::Mix;
+use hashbrown::HashTable;
 use slab::Slab;
 
 use crate::operation::{CommId, Rank, Tag};
@@ -56,6 +59,10 @@ impl Pattern {
 }
 
 impl Key {
+    fn hash(self) -> u64 {
+        BuildHasherDefault::<Mix>::default().hash_one(self)
+    }
+
     fn masked(self, class: u8) -> Key {
         Key {
             context: self.context,
@@ -188,28 +195,33 @@ impl<T> Lists<T> {
 
 const NONE: u32 = u32::MAX;
 
-/// First and last node of a bucket.
+/// Those beside a node in a bucket. Before the first is the last, and behind the last nothing.
 #[derive(Debug, Clone, Copy)]
-struct Ends {
-    first: u32,
-    last: u32,
+struct Beside {
+    before: u32,
+    after: u32,
 }
 
 #[derive(Debug)]
 struct Node<T> {
     pattern: Pattern,
-    stamp: u64,
     /// The classes in whose buckets the node is, one bit each.
     filed: u8,
-    /// `(before, after)` in the bucket of each class.
-    links: [(u32, u32); CLASSES],
+    stamp: u64,
+    /// In the bucket of its own class.
+    beside: Beside,
     value: T,
 }
 
+/// Many entries. Tables hold numbers of nodes alone, so that long lists of many ranks, which are rarely in a cache, are read
+/// in few places.
 #[derive(Debug)]
 struct Long<T> {
     nodes: Slab<Node<T>>,
-    buckets: [Map<Key, Ends>; CLASSES],
+    /// The first of each bucket, by class and key.
+    buckets: [HashTable<u32>; CLASSES],
+    /// In the buckets of classes that are not a node's own, by its number.
+    beside: [Vec<Beside>; CLASSES],
     next_stamp: u64,
     /// The classes by which messages are filed besides the exact one: those that were asked for.
     asked: u8,
@@ -217,11 +229,18 @@ struct Long<T> {
 
 impl<T> Long<T> {
     fn new() -> Long<T> {
-        Long { nodes: Slab::new(), buckets: Default::default(), next_stamp: 0, asked: 0 }
+        Long {
+            nodes: Slab::new(),
+            buckets: Default::default(),
+            beside: Default::default(),
+            next_stamp: 0,
+            asked: 0,
+        }
     }
 
     fn push(&mut self, pattern: Pattern, value: T) {
-        let node = Node { pattern, stamp: self.next_stamp, filed: 0, links: [(NONE, NONE); CLASSES], value };
+        let beside = Beside { before: NONE, after: NONE };
+        let node = Node { pattern, filed: 0, stamp: self.next_stamp, beside, value };
         self.next_stamp += 1;
         let at = self.nodes.insert(node) as u32;
         self.file(at, pattern.class);
@@ -231,18 +250,39 @@ impl<T> Long<T> {
         }
     }
 
+    /// Those beside the node in its bucket of `class`.
+    fn beside(&mut self, at: u32, class: u8) -> &mut Beside {
+        let node = &mut self.nodes[at as usize];
+        if node.pattern.class == class {
+            return &mut node.beside;
+        }
+        let all = &mut self.beside[usize::from(class)];
+        if at as usize >= all.len() {
+            all.resize(at as usize + 1, Beside { before: NONE, after: NONE });
+        }
+        &mut all[at as usize]
+    }
+
     /// Appends the node to its bucket of `class`.
     fn file(&mut self, at: u32, class: u8) {
-        let index = usize::from(class);
-        let key = self.nodes[at as usize].pattern.key.masked(class);
-        let ends = self.buckets[index].entry(key).or_insert(Ends { first: at, last: NONE });
-        let before = std::mem::replace(&mut ends.last, at);
-        if before != NONE {
-            self.nodes[before as usize].links[index].1 = at;
-        }
         let node = &mut self.nodes[at as usize];
-        node.links[index] = (before, NONE);
         node.filed |= 1 << class;
+        let key = node.pattern.key.masked(class);
+        let nodes = &self.nodes;
+        let key_of = |at: u32| nodes[at as usize].pattern.key.masked(class);
+        let bucket = self.buckets[usize::from(class)].entry(
+            key.hash(),
+            |first| key_of(*first) == key,
+            |first| key_of(*first).hash(),
+        );
+        let first = *bucket.or_insert(at).get();
+        if first == at {
+            *self.beside(at, class) = Beside { before: at, after: NONE };
+            return;
+        }
+        let last = std::mem::replace(&mut self.beside(first, class).before, at);
+        self.beside(last, class).after = at;
+        *self.beside(at, class) = Beside { before: last, after: NONE };
     }
 
     /// Files all messages by `class`, in order, from the first time that a receive asks so.
@@ -257,26 +297,40 @@ impl<T> Long<T> {
         order.iter().for_each(|(_, at)| self.file(*at, class));
     }
 
+    /// The first of the bucket of `class` and `key`.
+    fn first_of(&mut self, class: u8, key: Key) -> Option<u32> {
+        let nodes = &self.nodes;
+        let has_key = |first: &u32| nodes[*first as usize].pattern.key.masked(class) == key;
+        self.buckets[usize::from(class)].find(key.hash(), has_key).copied()
+    }
+
     /// The first of the bucket of `class` and `key` that `fits`.
-    fn first(&self, class: u8, key: Key, fits: impl Fn(&T) -> bool) -> Option<u32> {
+    fn first(&mut self, class: u8, key: Key, fits: impl Fn(&T) -> bool) -> Option<u32> {
         count_comparison();
-        let mut at = self.buckets[usize::from(class)].get(&key)?.first;
+        let mut at = self.first_of(class, key)?;
         while at != NONE {
             count_comparison();
-            let node = &self.nodes[at as usize];
-            if fits(&node.value) {
+            if fits(&self.nodes[at as usize].value) {
                 return Some(at);
             }
-            at = node.links[usize::from(class)].1;
+            at = self.beside(at, class).after;
         }
         None
     }
 
-    fn receive_for(&self, key: Key, fits: impl Fn(&T) -> bool) -> Option<u32> {
-        (0..CLASSES as u8)
-            .filter(|class| !self.buckets[usize::from(*class)].is_empty())
-            .filter_map(|class| self.first(class, key.masked(class), &fits))
-            .min_by_key(|at| self.nodes[*at as usize].stamp)
+    fn receive_for(&mut self, key: Key, fits: impl Fn(&T) -> bool) -> Option<u32> {
+        let mut found: Option<u32> = None;
+        for class in 0..CLASSES as u8 {
+            if self.buckets[usize::from(class)].is_empty() {
+                continue;
+            }
+            let Some(at) = self.first(class, key.masked(class), &fits) else { continue };
+            let stamp = |at: u32| self.nodes[at as usize].stamp;
+            if found.is_none_or(|found| stamp(at) < stamp(found)) {
+                found = Some(at);
+            }
+        }
+        found
     }
 
     fn message_for(&mut self, pattern: Pattern, fits: impl Fn(&T) -> bool) -> Option<u32> {
@@ -285,28 +339,32 @@ impl<T> Long<T> {
     }
 
     fn remove(&mut self, at: u32) -> T {
-        let node = self.nodes.remove(at as usize);
-        for class in (0..CLASSES as u8).filter(|class| node.filed >> class & 1 == 1) {
-            let index = usize::from(class);
-            let (before, after) = node.links[index];
-            let key = node.pattern.key.masked(class);
-            if before == NONE && after == NONE {
-                self.buckets[index].remove(&key);
-                continue;
-            }
-            let ends = self.buckets[index].get_mut(&key).expect("a filed node has a bucket");
-            if before == NONE {
-                ends.first = after
-            } else {
-                self.nodes[before as usize].links[index].1 = after
-            }
-            if after == NONE {
-                ends.last = before
-            } else {
-                self.nodes[after as usize].links[index].0 = before
-            }
+        let Node { filed, .. } = self.nodes[at as usize];
+        for class in (0..CLASSES as u8).filter(|class| filed >> class & 1 == 1) {
+            self.unfile(at, class);
         }
-        node.value
+        self.nodes.remove(at as usize).value
+    }
+
+    /// Takes the node out of its bucket of `class`.
+    fn unfile(&mut self, at: u32, class: u8) {
+        let Beside { before, after } = *self.beside(at, class);
+        let key = self.nodes[at as usize].pattern.key.masked(class);
+        let is_first = before == at || self.beside(before, class).after != at;
+        let table = &mut self.buckets[usize::from(class)];
+        if before == at {
+            let entry = table.find_entry(key.hash(), |first| *first == at);
+            entry.expect("a filed node has a bucket").remove();
+            return;
+        }
+        if is_first {
+            let first = table.find_mut(key.hash(), |first| *first == at);
+            *first.expect("a filed node has a bucket") = after;
+        } else {
+            self.beside(before, class).after = after;
+        }
+        let behind = if after == NONE { self.first_of(class, key).expect("others are there") } else { after };
+        self.beside(behind, class).before = before;
     }
 }
 
