@@ -124,7 +124,8 @@ impl Flow {
             is_through == Some(true)
         });
         for sender in &looks {
-            if let Some(newest) = self.newest(*sender).filter(|newest| !self.gains_by_next(*sender, *newest))
+            if let Some(newest) =
+                self.newest(*sender).filter(|newest| !self.has_time_for_next(*sender, *newest))
             {
                 let time = self.streams.left(newest, now).time(self.streams.rate(newest));
                 self.turns.put_off(*sender, now, time);
@@ -139,15 +140,15 @@ impl Flow {
         self.looks = looks;
     }
 
-    /// True if more of what process `sender` sends is under way if the next in its line flows beside the message of stream
-    /// `newest`: its NIC has time for it, and it finds no link that is as full as those that hold up that one.
-    fn gains_by_next(&mut self, sender: u32, newest: u32) -> bool {
-        if !self.streams.is_held_elsewhere(newest) {
+    /// True if the NIC of process `sender` has time for the next in its line beside the message of stream `newest`. If it is
+    /// used by a quarter, that one is not to meet links as full as those that hold up that message.
+    fn has_time_for_next(&mut self, sender: u32, newest: u32) -> bool {
+        if !self.streams.is_held_elsewhere(newest, 2) {
             return false;
         }
         let Some(first) = self.turns.first(sender) else { return false };
         let Slot { message, state, .. } = *self.flight.get(first);
-        if !self.has_fixed_way(&message) {
+        if !self.has_fixed_way(&message) || self.streams.is_held_elsewhere(newest, 4) {
             return true;
         }
         let stream = self.stream(state.connection, &message);

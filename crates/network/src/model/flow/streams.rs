@@ -248,37 +248,57 @@ impl Streams {
         self.ways_out[stream as usize].map_or(rate, |(out, _)| rate.min(self.all_of(out, regime)))
     }
 
-    /// True if its NIC, and its process's way to it, have more than twice the rate of `stream` for it, or are used by less
-    /// than a half. What is used of a bounded link is not known: as if all its flows had the same rate.
-    pub fn is_held_elsewhere(&self, stream: u32) -> bool {
+    /// True if its NIC, and its process's way to it, have more than `times` the rate of `stream` for it, or are used by less
+    /// than one `times`-th. What is used of a bounded link is not known: as if all its flows had the same rate.
+    pub fn is_held_elsewhere(&self, stream: u32, times: u64) -> bool {
         let rate = self.rate(stream).0;
         let is_idle = |at: u32| {
             let (link, capacity) = (&self.links.all[at as usize], self.links.capacities[at as usize]);
             if link.keeps > 0 || self.sharing == Sharing::EqualShare {
-                return rate < link.level / 2;
+                return rate < link.level / times;
             }
             if link.is_bounded {
-                return rate.saturating_mul(link.load.into()) < capacity / 2;
+                return rate.saturating_mul(link.load.into()) < capacity / times;
             }
             // A full link may hold nobody back because others do at the same rate: that is a matter of numbers alone.
             if link.spare < 2 * i64::from(link.load) {
                 let most = self.on(at).map(|stream| self.rate(stream).0).max();
-                return most.is_some_and(|most| rate < most / 2);
+                return most.is_some_and(|most| rate < most / times);
             }
-            capacity.saturating_add_signed(-link.spare) < capacity / 2
+            capacity.saturating_add_signed(-link.spare) < capacity / times
         };
         let nic = self.path(stream).first().expect("a stream has links");
         let out = self.ways_out[stream as usize].map(|(out, _)| out);
         is_idle(*nic) && out.is_none_or(is_idle)
     }
 
-    /// The lowest rate of flows that a link of `stream` holds back, other than its NIC and its process's way to it: about
-    /// what one more flow gets. Infinite if no link there is full.
+    /// The least level of full links of `stream`, other than its NIC and its process's way to it: about what one more flow
+    /// gets. Infinite if no link there is full.
     pub fn least_level(&self, stream: u32) -> Rate {
         let out = self.ways_out[stream as usize].map(|(out, _)| out);
         let links = self.path(stream)[1..].iter().filter(|at| Some(**at) != out);
-        let full = links.map(|at| &self.links.all[*at as usize]).filter(|link| link.keeps > 0);
-        full.map(|link| Rate(link.level)).min().unwrap_or(Rate::INFINITE)
+        links.filter_map(|at| self.level_if_full(*at)).min().unwrap_or(Rate::INFINITE)
+    }
+
+    /// The rate of the flows that link `at` holds back; that of its fastest if it is full and others hold them back at the
+    /// same rate, which is a matter of numbers alone. `None` if it is not full.
+    fn level_if_full(&self, at: u32) -> Option<Rate> {
+        let link = &self.links.all[at as usize];
+        if link.keeps > 0 {
+            return Some(Rate(link.level));
+        }
+        if link.is_bounded || self.sharing == Sharing::EqualShare {
+            return None;
+        }
+        let spare = match link.lone() {
+            Some(stream) => {
+                let weight = self.classes.weight(link.class, self.all[stream as usize].regime);
+                self.links.capacities[at as usize] as i64 - weight.takes(self.rate(stream)) as i64
+            }
+            None => link.spare,
+        };
+        let is_full = spare < 2 * i64::from(link.load);
+        if is_full { self.on(at).map(|stream| self.rate(stream)).max() } else { None }
     }
 
     /// Reading of the clock of a bundle, which shows nothing until it has a rate.
