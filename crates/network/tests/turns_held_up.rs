@@ -151,8 +151,8 @@ fn bursts() -> impl Strategy<Value = Vec<Sent>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(8), ..Default::default() })]
 
-    /// Where two links are full of flows at the same rate, their numbers decide which holds these back. With hosts renumbered
-    /// along a ring of links that are all alike, messages take the same times.
+    /// Numbers decide which of two links that are full of flows at the same rate holds these back. With hosts renumbered along a
+    /// ring of links that are all alike, messages take the same times.
     #[test]
     fn which_of_two_full_links_holds_flows_back_changes_no_turn(
         sent in bursts(),
