@@ -50,7 +50,7 @@ pub(super) struct Connection {
     pub latency: Duration,
     /// Time at which the last message so far is delivered.
     pub delivered: Time,
-    /// The bottleneck of the last message that has left; `NONE` before.
+    /// The bottleneck of the last message that has left, of those that followed each other; `NONE` before.
     pub held_by: u32,
     /// Is it kept without messages?
     is_kept: bool,
@@ -106,6 +106,15 @@ impl Connections {
         number
     }
 
+    /// Notes that a message was handed over. One that finds no other on the way waits for nothing that held up those before.
+    pub fn hand_over(&mut self, number: u32) {
+        let connection = &mut self.all[number as usize];
+        if connection.pending == 0 {
+            connection.held_by = NONE;
+        }
+        connection.pending += 1;
+    }
+
     /// Notes the delivery of a message. If it was the connection's last one, and the connection is not kept or there are
     /// too many, it ends.
     pub fn deliver(&mut self, number: u32) {
@@ -157,7 +166,7 @@ mod tests {
     fn hand_over(connections: &mut Connections, number: u64) -> u32 {
         let ends = ends(number);
         let at = connections.find(ends).unwrap_or_else(|| connections.open(ends, None, |own| own));
-        connections.all[at as usize].pending += 1;
+        connections.hand_over(at);
         at
     }
 
@@ -168,12 +177,12 @@ mod tests {
     #[test]
     fn those_used_once_are_closed_and_those_used_again_are_kept() {
         let mut connections = Connections::default();
-        for (round, closed) in [(0, 100), (1, 0), (2, 0)] {
+        for (round, closes) in [(0, true), (1, false), (2, false)] {
             for number in 0..100 {
                 let at = hand_over(&mut connections, number);
                 connections.deliver(at);
                 assert!(connections.find(ends(number)).is_some(), "it is there until the instant is over");
-                assert_eq!(close_all(&mut connections), usize::from(closed > 0), "round {round}");
+                assert_eq!(close_all(&mut connections), usize::from(closes), "round {round}");
             }
         }
         assert_eq!(connections.all.len(), 100, "each took the place of one before it, until all were kept");
@@ -194,5 +203,21 @@ mod tests {
         hand_over(&mut connections, 2);
         connections.deliver(at);
         assert_eq!(close_all(&mut connections), 1);
+    }
+    #[test]
+    fn who_finds_none_on_the_way_waits_for_nothing_that_held_up_others() {
+        let mut connections = Connections::default();
+        for round in 0..3 {
+            let at = hand_over(&mut connections, 1);
+            assert_eq!(connections.all[at as usize].held_by, NONE, "round {round}");
+            hand_over(&mut connections, 1);
+            connections.all[at as usize].held_by = 7;
+            connections.deliver(at);
+            assert_eq!(hand_over(&mut connections, 1), at);
+            assert_eq!(connections.all[at as usize].held_by, 7, "behind one that was held up");
+            connections.deliver(at);
+            connections.deliver(at);
+            close_all(&mut connections);
+        }
     }
 }

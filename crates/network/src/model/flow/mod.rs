@@ -357,7 +357,7 @@ impl Network for Flow {
         let transfer = Transfer { connection, next: NONE, left: message.size, number: self.handed_over };
         self.handed_over += 1;
         let flow = self.flight.insert(now, message, idle, transfer);
-        self.connections.all[connection as usize].pending += 1;
+        self.connections.hand_over(connection);
         self.count_at_nic(message, true);
         self.line_up(now, flow, queue);
     }
