@@ -41,6 +41,7 @@ MEASURED = (
 
 _FENCE = re.compile(r"^```(?P<info>[^\n`]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRESS = re.compile(r"^simulated .* events/s.*\n", re.MULTILINE)
+_OTHER_LOAD = re.compile(r"^warning: computing: other programs took .*\n?", re.MULTILINE)
 _ALIKE = 0.5
 """Similarity from which a printed line counts as the new form of a documented one, between 0 and 1."""
 
@@ -133,7 +134,8 @@ def run(command: str, expected: str, directory: Path, by_shape: bool) -> Step:
         text=True,
         timeout=SECONDS_MOST,
     )
-    return Step(command, expected, _PROGRESS.sub("", done.stdout), done.returncode, by_shape)
+    printed = _OTHER_LOAD.sub("", _PROGRESS.sub("", done.stdout))
+    return Step(command, expected, printed, done.returncode, by_shape)
 
 
 def matches(expected: str, printed: str) -> bool:

@@ -18,7 +18,7 @@ from pyarrow import parquet
 import hopcast
 from hopcast.report import parts, read
 
-LONG = ("alltoall", "--bytes", "64B", "--iterations", "4000")
+LONG = ("alltoall", "--bytes", "64B", "--iterations", "12000")
 KEEP = ("--messages", "5000", "--matrix-periods", "20000")
 ROWS = ("messages", "matrix_periods", "router_matrix_periods")
 
