@@ -91,7 +91,7 @@ def of_each(checkout: Path, case: str) -> tuple[list[float], float]:
     return [(b - a) / messages for a, b in zip(first.counts, second.counts, strict=True)], hops
 
 
-def lines(each: list[tuple[list[float], float]], shares: list[float]) -> None:
+def print_counts(each: list[tuple[list[float], float]], shares: list[float]) -> None:
     """Prints the counts of each checkout, divided among so many."""
     for number, name in enumerate(COUNTERS):
         counts = [counts[number] / share for (counts, _), share in zip(each, shares, strict=True)]
@@ -111,10 +111,10 @@ def main() -> None:
     for case in (case for case in CASES if options.only in case):
         each = [of_each(checkout, case) for checkout in checkouts]
         print(f"{case:32} {title}   of each message")
-        lines(each, [1.0] * len(each))
+        print_counts(each, [1.0] * len(each))
         if each[-1][1]:
             print("  of each hop")
-            lines(each, [hops for _, hops in each])
+            print_counts(each, [hops for _, hops in each])
 
 
 if __name__ == "__main__":

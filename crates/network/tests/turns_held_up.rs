@@ -122,6 +122,19 @@ fn a_link_that_others_fill_is_as_good_as_none_to_what_waits_for_slower_ones() {
 }
 
 #[test]
+fn a_full_link_keeps_waiting_what_gets_little_there() {
+    // Four messages of host 0 have a twelfth of its NIC each. A fifth would have a third, or an eighth, of a full way.
+    for (others, range) in [(2, 1..=10), (7, 16..=24)] {
+        let mut sent: Vec<Sent> =
+            (0..11u32).flat_map(|from| (1..=4).map(move |to| (0, 50 + from, to, 1000 * PACKET))).collect();
+        sent.extend((0..others).map(|from| (0, 100 + from, 5, 1000 * PACKET)));
+        sent.extend((1..=5).map(|to| (0, 0, to, PACKET)));
+        let last = *delivered("flow", &star(120), hosts(), &sent).last().unwrap();
+        assert!(range.contains(&last), "beside {others}: {last} packet times");
+    }
+}
+
+#[test]
 fn messages_to_crowds_do_not_wait_for_each_other() {
     // Long messages from 200 hosts to each of hosts 1 to 16. Host 0 sends to all of these, then to twenty others.
     let mut sent: Vec<Sent> =

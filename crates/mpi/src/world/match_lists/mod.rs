@@ -18,7 +18,7 @@ use crate::operation::{CommId, Rank, Tag};
 use long::Long;
 
 /// Matching key of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
     pub context: CommId,
     pub source: Rank,

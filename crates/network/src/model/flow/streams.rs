@@ -262,8 +262,7 @@ impl Streams {
             }
             // A full link may hold nobody back because others do at the same rate: that is a matter of numbers alone.
             if link.spare < 2 * i64::from(link.load) {
-                let most = self.on(at).map(|stream| self.rate(stream).0).max();
-                return most.is_some_and(|most| rate < most / times);
+                return self.fastest(at).is_some_and(|most| rate < most.0 / times);
             }
             capacity.saturating_add_signed(-link.spare) < capacity / times
         };
@@ -298,7 +297,12 @@ impl Streams {
             None => link.spare,
         };
         let is_full = spare < 2 * i64::from(link.load);
-        if is_full { self.on(at).map(|stream| self.rate(stream)).max() } else { None }
+        if is_full { self.fastest(at) } else { None }
+    }
+
+    /// The rate of the fastest flow on link `at`.
+    fn fastest(&self, at: u32) -> Option<Rate> {
+        self.on(at).map(|stream| self.rate(stream)).max()
     }
 
     /// Reading of the clock of a bundle, which shows nothing until it has a rate.

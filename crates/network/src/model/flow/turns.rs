@@ -7,9 +7,9 @@
 //!
 //! Messages may be held up elsewhere, as where all processes send to the same destination first. Then the NIC has time
 //! for others: if by the time at which it could be through with those that have begun it is used by less than a half, or
-//! the last that began has less than half the rate of those that the NIC holds back, the next in line flows, too. If it is a
-//! quarter instead of a half, it does not where a link on its way is full of flows that are at most twice as fast as that
-//! last one: there it would take from others what it gets, and waits until that one is through.
+//! the last that began has less than half the rate of those that the NIC holds back, the next in line flows, too. Unless that
+//! is less than a quarter, too, the next waits where a link on its way is full of flows at most twice as fast as the last that
+//! began: there it would take from others what it gets.
 //!
 //! Long messages, of more than [`SHORT`] packets, share with each other and with those in turn, as fluids do.
 //!
