@@ -89,7 +89,7 @@ def each_part(directory: str | os.PathLike, name: str) -> Iterator[pyarrow.Table
     """Parts of one table that the run in `directory` has written so far, one at a time."""
     from pyarrow import parquet
 
-    for path in sorted((Path(directory) / parts.FOLDER / name).glob("[0-9]*.parquet")):
+    for path in parts.written(Path(directory), name):
         try:
             table = parquet.read_table(path)
         except FileNotFoundError:  # the run has just ended, or has begun again
@@ -122,8 +122,7 @@ def _read_new(folder: Path, seen: dict[Path, pyarrow.Table], names: tuple[str, .
     """Reads new parts, and forgets those of a run that has begun again; says whether anything changed."""
     from pyarrow import parquet
 
-    there = sorted((folder / parts.FOLDER).glob("*/[0-9]*.parquet"))
-    there = [path for path in there if not names or path.parent.name in names]
+    there = [path for path in parts.written(folder) if not names or path.parent.name in names]
     gone = seen.keys() - set(there)
     for path in gone:
         del seen[path]

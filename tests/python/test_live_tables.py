@@ -152,6 +152,27 @@ def test_rows_of_programs_are_followed_too(tmp_path) -> None:
     assert len(seen) >= 2 and seen[0].table("messages").num_rows
 
 
+def test_parts_that_go_while_they_are_looked_for(tmp_path, monkeypatch) -> None:
+    """As the finished report takes their place between a look at the folder and one at what is in it."""
+    writer, scan = parts.Parts(tmp_path), os.scandir
+    table = {"link": [1, 2], "from": ["a", "b"], "to": ["b", "a"]}
+    monkeypatch.setattr(parts, "table_of", pyarrow.table)
+    writer(1.0, 1, 0, [("links", table)])
+    assert [part.parent.name for part in parts.written(tmp_path)] == ["links"]
+    assert parts.written(tmp_path, "messages") == []
+
+    def late(folder=".") -> object:
+        if Path(folder).name == "links":
+            (tmp_path / "live").rename(tmp_path / "gone")
+        return scan(folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", late)
+        assert parts.written(tmp_path) == []
+    (tmp_path / "gone").rename(tmp_path / "live")
+    assert len(parts.written(tmp_path)) == 1
+
+
 def test_nothing_is_kept_for_nobody(tmp_path) -> None:
     for flag in ("--messages", "--matrix-periods"):
         done = subprocess.run(

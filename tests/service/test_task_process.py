@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import User, request
+from conftest import LONG, User, request
 
 from hopcast.service import sandbox, task_process
 from hopcast.service.cgroups import Groups
@@ -34,6 +34,19 @@ def test_a_process_that_does_not_start_leaves_no_group(
     with pytest.raises(OSError, match="too many"):
         TaskProcess(settings, Groups(tmp_path / "groups"), attempt, attempt, request(4), (), 1, "run")
     assert ended == ["one"] and (tmp_path / "groups" / "run-one").is_dir()
+
+
+def test_a_task_that_ends_as_it_begins_leaves_no_process(settings: Settings, tmp_path: Path) -> None:
+    """Its process may have no session of its own yet, by which it would be found."""
+    for number in range(30):
+        attempt, inputs = tmp_path / str(number), tmp_path / f"inputs-{number}"
+        attempt.mkdir()
+        inputs.mkdir()
+        started = TaskProcess(settings, None, attempt, inputs, request(64, LONG), (), 100, "run")
+        ending = threading.Thread(target=started.end, daemon=True)
+        ending.start()
+        ending.join(30)
+        assert not ending.is_alive() and not Path(f"/proc/{started.process.pid}").exists()
 
 
 def test_a_worker_survives_any_error(alice: User, capfd: pytest.CaptureFixture[str]) -> None:

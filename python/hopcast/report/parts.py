@@ -91,6 +91,14 @@ class Parts:
         draft.rename(folder / file)
 
 
+def written(directory: Path, table: str = "*") -> list[Path]:
+    """Parts of a table, or of all, at this moment; none where the run has just ended, or begun again."""
+    try:
+        return sorted((directory / FOLDER).glob(f"{table}/[0-9]*.parquet"))
+    except FileNotFoundError:  # a folder has gone that was there a moment ago
+        return []
+
+
 def state(directory: Path) -> dict[str, Any] | None:
     """Progress of the run that writes parts into `directory`; None if there is none."""
     try:

@@ -208,7 +208,7 @@ class Attempt:
         found: list[tuple[str, int]] = []
         if not is_program:
             report = place / process.REPORT
-            for path in sorted((report / parts.FOLDER).glob("*/[0-9]*.parquet")):
+            for path in parts.written(report):
                 with contextlib.suppress(FileNotFoundError):  # the finished report has taken its place
                     found.append((str(path.relative_to(report)), path.stat().st_size))
             self.parts = {name for name, _ in found}

@@ -35,7 +35,7 @@ def pictures(report: Path, ranks: int | None) -> list[Picture]:
     """
     # One at a time, and once for all who watch: drawing takes memory.
     with _drawing:
-        stamp = tuple(sorted(path.name for path in (report / parts.FOLDER).glob("*/[0-9]*.parquet")))
+        stamp = tuple(path.name for path in parts.written(report))
         if not stamp:
             return []
         before = _drawn.pop(report, None)

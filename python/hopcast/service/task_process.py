@@ -214,8 +214,9 @@ def _start_of(pid: int) -> str | None:
 
 def _kill_session(leader: int) -> None:
     """Kills all processes of the session of `leader`, also those in groups of their own."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
+    for kill in (os.kill, os.killpg):  # a copy of the fork server has no session yet when it begins
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(leader, signal.SIGKILL)
     for place in Path("/proc").glob("[0-9]*"):
         fields = sandbox.fields_of(int(place.name))
         if fields and fields[3] == str(leader):
