@@ -51,8 +51,8 @@ fn messages_of_a_packet_leave_four_at_a_time() {
 #[test]
 fn the_last_packet_of_a_message_has_a_turn_of_its_own() {
     let found = delivered("flow", 12, 4 * PACKET);
-    // The first four begin while nobody waits: 16 packets. Twice four messages but for a packet each, and these packets.
-    let ends = [16, 44, 48].map(|packets| packets * TIME + 1000);
+    // Three times four messages but for a packet each, and then these packets.
+    let ends = [40, 44, 48].map(|packets| packets * TIME + 1000);
     let expected: Vec<u64> = (0..12).map(|number| ends[number / 4]).collect();
     assert_eq!(found, expected);
 }
@@ -233,9 +233,8 @@ proptest! {
             (time, ranks[from.host.0 as usize * usize::from(PROCESSES) + usize::from(from.process)], *at)
         });
         let mut others: Vec<_> = order.iter().map(|at| messages[*at]).collect();
-        for (number, (_, message)) in others.iter_mut().enumerate() {
-            common::renumber(message, number as u64);
-        }
+        // Keys are those that senders gave them.
+        others.iter_mut().zip(0..).for_each(|((_, message), number)| message.cargo[0] = number);
         for sharing in ["max-min", "equal-share"] {
             let run = |messages: &[(Time, Message)]| common::run(&mut *exact(sharing), messages);
             let found = run(&messages);

@@ -302,6 +302,16 @@ impl Links {
         self.nic(end.host, nic) * self.processes + u32::from(end.process)
     }
 
+    /// Number of the first process at a NIC of a host.
+    pub fn first_process_at(&self, host: HostId, nic: u8) -> u32 {
+        self.nic(host, nic) * self.processes
+    }
+
+    /// True if the ways from NICs into processes can be limits.
+    pub fn has_ways_in(&self) -> bool {
+        self.into.is_some()
+    }
+
     /// The host of a process at a NIC.
     pub fn host_of(&self, process: u32) -> HostId {
         HostId(process / (self.nics * self.processes))

@@ -64,6 +64,7 @@ mod slack;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod turn_taking;
 mod turns;
 
 use std::borrow::Cow;
@@ -87,7 +88,8 @@ use links::Links;
 use max_min::MaxMin;
 use queues::Queues;
 use streams::{NONE, Streams};
-use turns::Turns;
+use turn_taking::{Ask, Coming};
+use turns::{Gate, Turns};
 
 /// Rule by which flows share links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,10 +109,14 @@ pub struct Flow {
     connections: Connections,
     queues: Queues,
     turns: Turns,
-    /// Processes for which it is to be looked whether another message may flow.
-    looks: Vec<u32>,
-    /// Short messages that ask for a turn in this instant.
-    asks: Vec<messages::Ask>,
+    /// Gates for which it is to be looked whether another message may pass.
+    looks: Vec<Gate>,
+    /// Short messages that ask for a turn at their sender in this instant,
+    asks: Vec<Ask>,
+    /// and then at their receiver.
+    comings: Vec<Coming>,
+    /// Receivers at which one has had its turn in this instant while others wait.
+    left: Vec<Gate>,
     /// Number of messages handed over so far.
     handed_over: u64,
     max_min: MaxMin,
@@ -183,6 +189,8 @@ impl Flow {
             turns: Turns::new(&alone.hosts),
             looks: Vec::new(),
             asks: Vec::new(),
+            comings: Vec::new(),
+            left: Vec::new(),
             handed_over: 0,
             max_min: MaxMin::default(),
             risen: Vec::new(),
@@ -366,7 +374,7 @@ impl Network for Flow {
         let (step, index, version) = open(event);
         match step {
             Step::Drained => self.drain(now, index, version, queue, arrivals),
-            Step::Turn => self.looks.push(index),
+            Step::Turn => self.looks.push(Gate::of(index, version)),
             Step::Delivered => {
                 self.connections.deliver(self.flight.get(index).state.connection);
                 arrivals.push(self.flight.tell(step, index));
