@@ -11,6 +11,7 @@ use super::host_links::{HostLinks, changes};
 use super::link::{Entry, Link};
 use super::slack::{COSTLY, EXACT, MANY};
 use super::streams::NONE;
+use super::turns::{End, Gate};
 use crate::interface::Report;
 use crate::memory::SharedMemory;
 use crate::message::Endpoint;
@@ -302,19 +303,17 @@ impl Links {
         self.nic(end.host, nic) * self.processes + u32::from(end.process)
     }
 
-    /// Number of the first process at a NIC of a host.
-    pub fn first_process_at(&self, host: HostId, nic: u8) -> u32 {
-        self.nic(host, nic) * self.processes
-    }
-
     /// True if the ways from NICs into processes can be limits.
     pub fn has_ways_in(&self) -> bool {
         self.into.is_some()
     }
 
-    /// The host of a process at a NIC.
-    pub fn host_of(&self, process: u32) -> HostId {
-        HostId(process / (self.nics * self.processes))
+    /// The host of a gate: of a process at a NIC, or of a NIC.
+    pub fn host_of(&self, gate: Gate) -> HostId {
+        match gate.end {
+            End::Sender => HostId(gate.number / (self.nics * self.processes)),
+            End::Receiver => HostId(gate.number / self.nics),
+        }
     }
 
     /// The latency of a link; those inside hosts have none.

@@ -29,7 +29,8 @@
 //! have a connection, too. A message finds its route when it begins to flow.
 //!
 //! A packet is not divided: of the messages of at most four packets that a process has for different partners, four flow
-//! over a NIC at a time, more if they are held up elsewhere, and the others wait for their turn (see `turns.rs`).
+//! over a NIC at a time, and four to the NIC of a receiver, more if they are held up elsewhere; the others wait for their
+//! turn (see `turns.rs`).
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in exact ones. What
@@ -115,8 +116,8 @@ pub struct Flow {
     asks: Vec<Ask>,
     /// and then at their receiver.
     comings: Vec<Coming>,
-    /// Receivers at which one has had its turn in this instant while others wait.
-    left: Vec<Gate>,
+    /// Receivers at which others wait and where in this instant one has left, or come to wait.
+    waited_for: Vec<Gate>,
     /// Number of messages handed over so far.
     handed_over: u64,
     max_min: MaxMin,
@@ -190,7 +191,7 @@ impl Flow {
             looks: Vec::new(),
             asks: Vec::new(),
             comings: Vec::new(),
-            left: Vec::new(),
+            waited_for: Vec::new(),
             handed_over: 0,
             max_min: MaxMin::default(),
             risen: Vec::new(),

@@ -48,7 +48,7 @@ impl Flow {
     pub(super) fn leave_receiver(&mut self, now: Time, receiver: Gate, flow: u32) {
         self.turns.leave(receiver, flow, now);
         if self.turns.are_awaited(receiver) {
-            self.left.push(receiver);
+            self.waited_for.push(receiver);
         }
     }
 
@@ -63,7 +63,7 @@ impl Flow {
     /// At the end of an instant: those that asked for a turn in it get one or wait, in the order in which they were handed
     /// over.
     pub(super) fn take_turns(&mut self, now: Time, queue: &mut Queue) {
-        while !(self.asks.is_empty() && self.comings.is_empty() && self.left.is_empty()) {
+        while !(self.asks.is_empty() && self.comings.is_empty() && self.waited_for.is_empty()) {
             self.pass_senders(now, queue);
             self.pass_receivers(now, queue);
         }
@@ -99,7 +99,8 @@ impl Flow {
 
     /// Turns at receivers: first of those that wait there, then of those that come.
     fn pass_receivers(&mut self, now: Time, queue: &mut Queue) {
-        while let Some(receiver) = self.left.pop() {
+        self.waited_for.dedup();
+        while let Some(receiver) = self.waited_for.pop() {
             while let Some(flow) = self.turns.next(receiver, now) {
                 self.pass_receiver(now, flow, NONE, queue);
             }
@@ -107,16 +108,20 @@ impl Flow {
         }
         let mut comings = std::mem::take(&mut self.comings);
         comings.sort_unstable();
+        comings.retain(|Coming { flow, stream, .. }| {
+            let receiver = self.gates(&self.flight.get(*flow).message).expect("it takes turns").1;
+            let goes = self.turns.ask(receiver, *flow, now);
+            if !goes {
+                self.waited_for.push(receiver);
+                if *stream != NONE {
+                    self.streams.end(now, *stream);
+                }
+            }
+            goes
+        });
+        // How long a turn is depends on whether others wait.
         for Coming { flow, stream, .. } in comings.drain(..) {
-            let receiver = self.gates(&self.flight.get(flow).message).expect("it takes turns").1;
-            if self.turns.ask(receiver, flow, now) {
-                self.pass_receiver(now, flow, stream, queue);
-                continue;
-            }
-            if stream != NONE {
-                self.streams.end(now, stream);
-            }
-            self.look_at_turns(now, receiver, queue);
+            self.pass_receiver(now, flow, stream, queue);
         }
         self.comings = comings;
     }
@@ -147,7 +152,7 @@ impl Flow {
     /// Asks for an event when the NIC of `gate` may be through with those that flow, if others wait.
     fn look_at_turns(&mut self, now: Time, gate: Gate, queue: &mut Queue) {
         if let Some(time) = self.turns.look(gate, now) {
-            let host = owner(self.streams.links.host_of(gate.number));
+            let host = owner(self.streams.links.host_of(gate));
             queue.push(time, host, token(Step::Turn, gate.number, gate.version()));
         }
     }
@@ -218,7 +223,7 @@ impl Flow {
         let (links, nics) = (&self.streams.links, message.nic_pair());
         takes_turns.then(|| {
             let sender = Gate { end: End::Sender, number: links.process_at(message.from, nics.from) };
-            (sender, Gate { end: End::Receiver, number: links.first_process_at(message.to.host, nics.to) })
+            (sender, Gate { end: End::Receiver, number: links.nic(message.to.host, nics.to) })
         })
     }
 }
