@@ -15,7 +15,7 @@ use super::turns::{End, Gate};
 use crate::interface::Report;
 use crate::memory::SharedMemory;
 use crate::message::Endpoint;
-use crate::message::LinkUse;
+use crate::message::{LinkUse, NicPair};
 use crate::model::alone::Alone;
 use crate::model::moved_links::MovedLinks;
 use crate::model::process_rates::ProcessRates;
@@ -308,12 +308,19 @@ impl Links {
         self.into.is_some()
     }
 
-    /// The host of a gate: of a process at a NIC, or of a NIC.
+    /// The gates of a message between hosts: those of a process at its NIC, and of a NIC as a whole where the ways into
+    /// processes are no limit.
+    pub fn gates(&self, from: Endpoint, to: Endpoint, nics: NicPair) -> (Gate, Gate) {
+        let into = if self.has_ways_in() { self.process_at(to, nics.to) } else { self.nic(to.host, nics.to) };
+        let sender = Gate { end: End::Sender, number: self.process_at(from, nics.from) };
+        (sender, Gate { end: End::Receiver, number: into })
+    }
+
+    /// The host of a gate.
     pub fn host_of(&self, gate: Gate) -> HostId {
-        match gate.end {
-            End::Sender => HostId(gate.number / (self.nics * self.processes)),
-            End::Receiver => HostId(gate.number / self.nics),
-        }
+        let is_of_process = gate.end == End::Sender || self.has_ways_in();
+        let processes = if is_of_process { self.processes } else { 1 };
+        HostId(gate.number / (self.nics * processes))
     }
 
     /// The latency of a link; those inside hosts have none.

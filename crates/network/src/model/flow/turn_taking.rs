@@ -220,10 +220,6 @@ impl Flow {
     pub(super) fn gates(&self, message: &Message) -> Option<(Gate, Gate)> {
         let takes_turns =
             self.turns.has(message.size) && self.senders == 0 && message.from.host != message.to.host;
-        let (links, nics) = (&self.streams.links, message.nic_pair());
-        takes_turns.then(|| {
-            let sender = Gate { end: End::Sender, number: links.process_at(message.from, nics.from) };
-            (sender, Gate { end: End::Receiver, number: links.nic(message.to.host, nics.to) })
-        })
+        takes_turns.then(|| self.streams.links.gates(message.from, message.to, message.nic_pair()))
     }
 }

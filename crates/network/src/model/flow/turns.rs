@@ -41,11 +41,12 @@ pub(super) enum End {
     Receiver,
 }
 
-/// Where short messages take turns: a process at the NIC over which it sends, or the NIC of a receiver.
+/// Where short messages take turns: a process at the NIC over which it sends, or the NIC of a receiver; the process there, if
+/// the way into it can be a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Gate {
     pub end: End,
-    /// Number of the process at the NIC, or of the receiver's NIC.
+    /// Number of the process at the NIC, or of the NIC.
     pub number: u32,
 }
 
