@@ -58,30 +58,14 @@ fn a_nic_is_used_that_others_have_left() {
 }
 
 #[test]
-fn slow_links_keep_no_nic_idle() {
-    let from_one: Vec<Sent> = (1..=64).map(|to| (0, 0, to, PACKET)).collect();
-    let to_one: Vec<Sent> = (1..=64).map(|from| (0, from, 0, PACKET)).collect();
+fn slow_links_behind_it_keep_no_nic_idle() {
+    let sent: Vec<_> = (1..=64).map(|to| (0, 0, to, PACKET)).collect();
     for (nic, most) in [(Bandwidth(16_000_000_000), 9), (Bandwidth::INFINITE, 2)] {
-        for (model, sent) in
-            ["flow", "flow equal-share"].map(|model| [&from_one, &to_one].map(|sent| (model, sent))).concat()
-        {
-            let last = delivered(model, &spokes(64, nic), hosts(), sent).into_iter().max().unwrap();
+        for model in ["flow", "flow equal-share"] {
+            let last = delivered(model, &spokes(64, nic), hosts(), &sent).into_iter().max().unwrap();
             assert!(last <= most, "{model}, {nic:?}: {last} packet times of a link");
         }
     }
-}
-
-#[test]
-fn what_comes_from_crowds_keeps_nobody_waiting_at_a_receiver() {
-    // Hosts 1 to 4 send long messages to 32 hosts each, and a short one to host 0, as twenty others do.
-    let mut sent: Vec<Sent> = (1..=4u32)
-        .flat_map(|from| (0..32).map(move |to| (0, from, 50 + 32 * from + to, 100 * PACKET)))
-        .collect();
-    sent.extend((1..=24).map(|from| (0, from, 0, PACKET)));
-    let found = delivered("flow", &star(220), hosts(), &sent);
-    let (held, others) = found[128..].split_at(4);
-    assert!(held.iter().all(|time| (30..=36).contains(time)), "{held:?}");
-    assert!(others.iter().all(|time| *time <= 30), "{others:?}");
 }
 
 #[test]

@@ -11,11 +11,10 @@ use super::host_links::{HostLinks, changes};
 use super::link::{Entry, Link};
 use super::slack::{COSTLY, EXACT, MANY};
 use super::streams::NONE;
-use super::turns::{End, Gate};
 use crate::interface::Report;
 use crate::memory::SharedMemory;
 use crate::message::Endpoint;
-use crate::message::{LinkUse, NicPair};
+use crate::message::LinkUse;
 use crate::model::alone::Alone;
 use crate::model::moved_links::MovedLinks;
 use crate::model::process_rates::ProcessRates;
@@ -303,24 +302,9 @@ impl Links {
         self.nic(end.host, nic) * self.processes + u32::from(end.process)
     }
 
-    /// True if the ways from NICs into processes can be limits.
-    pub fn has_ways_in(&self) -> bool {
-        self.into.is_some()
-    }
-
-    /// The gates of a message between hosts: those of a process at its NIC, and of a NIC as a whole where the ways into
-    /// processes are no limit.
-    pub fn gates(&self, from: Endpoint, to: Endpoint, nics: NicPair) -> (Gate, Gate) {
-        let into = if self.has_ways_in() { self.process_at(to, nics.to) } else { self.nic(to.host, nics.to) };
-        let sender = Gate { end: End::Sender, number: self.process_at(from, nics.from) };
-        (sender, Gate { end: End::Receiver, number: into })
-    }
-
-    /// The host of a gate.
-    pub fn host_of(&self, gate: Gate) -> HostId {
-        let is_of_process = gate.end == End::Sender || self.has_ways_in();
-        let processes = if is_of_process { self.processes } else { 1 };
-        HostId(gate.number / (self.nics * processes))
+    /// The host of a process at a NIC.
+    pub fn host_of(&self, process: u32) -> HostId {
+        HostId(process / (self.nics * self.processes))
     }
 
     /// The latency of a link; those inside hosts have none.

@@ -10,7 +10,19 @@ use super::streams::NONE;
 use super::{Flow, Transfer};
 use crate::message::{Arrival, Message};
 use crate::model::in_flight::{Slot, Step, owner, token};
-use crate::model::rate::Work;
+use crate::model::rate::{Rate, Work};
+
+/// A short message asks for a turn, or one has left its process's NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Ask {
+    process: u32,
+    /// In this order those of an instant ask.
+    number: u64,
+    /// Its slot; `NONE` if one has left.
+    flow: u32,
+    /// The stream on which it can follow what has just ended; `NONE` if there is none.
+    stream: u32,
+}
 
 impl Flow {
     /// Puts the message in slot `flow` into its queue, and lets it flow if it is the first and has its turn.
@@ -22,11 +34,11 @@ impl Flow {
     }
 
     /// Lets the message in slot `flow`, the first of its queue, flow. If it takes no time, goes on with the next one.
-    pub(super) fn advance(&mut self, now: Time, mut flow: u32, queue: &mut Queue) {
+    fn advance(&mut self, now: Time, mut flow: u32, queue: &mut Queue) {
         while !self.begin(now, flow, queue) {
             let slot = self.flight.get(flow);
-            let (own, sender) = (self.queue_of(slot.state), self.sender_gate(&slot.message));
-            sender.into_iter().for_each(|sender| self.leave_sender(now, sender, flow));
+            let (own, sender) = (self.queue_of(slot.state), self.turn_taker(&slot.message));
+            self.leave_nic(now, sender, flow);
             let Some(next) = self.queues.pop(own, &self.flight) else { return };
             if !self.may_flow(next) {
                 return;
@@ -37,9 +49,133 @@ impl Flow {
 
     /// True if the message in slot `flow`, the first of its queue, may flow now; else it asks for its turn.
     fn may_flow(&mut self, flow: u32) -> bool {
-        let sender = self.sender_gate(&self.flight.get(flow).message);
+        let sender = self.turn_taker(&self.flight.get(flow).message);
         sender.into_iter().for_each(|sender| self.ask(sender, flow, NONE));
         sender.is_none()
+    }
+
+    /// The message in slot `flow` of process `sender`, if it took turns, flows no longer: another may.
+    fn leave_nic(&mut self, now: Time, sender: Option<u32>, flow: u32) {
+        if let Some(sender) = sender {
+            self.turns.leave(sender, flow, now);
+            self.ask(sender, NONE, NONE);
+        }
+    }
+
+    /// Notes that a message of `process` asks for a turn at the end of the instant, or has left.
+    fn ask(&mut self, process: u32, flow: u32, stream: u32) {
+        let number = if flow == NONE { u64::MAX } else { self.flight.get(flow).state.number };
+        self.asks.push(Ask { process, number, flow, stream });
+    }
+
+    /// At the end of an instant: those that asked for a turn in it get one or wait, in the order in which they were handed
+    /// over, whatever the order of what has happened.
+    pub(super) fn take_turns(&mut self, now: Time, queue: &mut Queue) {
+        while !self.asks.is_empty() {
+            let mut asks = std::mem::take(&mut self.asks);
+            asks.sort_unstable();
+            for (at, Ask { process, flow, stream, .. }) in asks.iter().copied().enumerate() {
+                let goes = flow != NONE && self.turns.ask(process, flow, now);
+                if goes && stream != NONE {
+                    self.follow(now, stream, flow, queue);
+                } else {
+                    if stream != NONE {
+                        self.streams.end(now, stream);
+                    }
+                    if goes {
+                        self.advance(now, flow, queue);
+                    }
+                }
+                if asks.get(at + 1).is_none_or(|next| next.process != process) {
+                    self.give_turns(now, process, queue);
+                }
+            }
+            asks.clear();
+            if self.asks.is_empty() {
+                self.asks = asks;
+            }
+        }
+    }
+
+    /// Lets those that wait for a turn of process `sender` flow, as many as may.
+    fn give_turns(&mut self, now: Time, sender: u32, queue: &mut Queue) {
+        while let Some(flow) = self.turns.next(sender, now) {
+            self.advance(now, flow, queue);
+        }
+        self.look_at_turns(now, sender, queue);
+    }
+
+    /// Asks for an event when the NIC of process `sender` may be through with those that flow, if others wait.
+    fn look_at_turns(&mut self, now: Time, sender: u32, queue: &mut Queue) {
+        if let Some(time) = self.turns.look(sender, now) {
+            queue.push(time, owner(self.streams.links.host_of(sender)), token(Step::Turn, sender, 0));
+        }
+    }
+
+    /// At the end of an instant, when rates are known: lets another message of each process flow whose NIC is through
+    /// with those that do, if what holds them up is elsewhere.
+    pub(super) fn go_on(&mut self, now: Time, queue: &mut Queue) {
+        let mut looks = std::mem::take(&mut self.looks);
+        looks.retain(|sender| {
+            let is_through = self.turns.is_through(*sender, now);
+            if is_through == Some(false) {
+                self.look_at_turns(now, *sender, queue);
+            }
+            is_through == Some(true)
+        });
+        for sender in &looks {
+            if let Some(newest) =
+                self.newest(*sender).filter(|newest| !self.has_time_for_next(*sender, *newest))
+            {
+                let time = self.streams.left(newest, now).time(self.streams.rate(newest));
+                self.turns.put_off(*sender, now, time);
+            }
+        }
+        for sender in looks.drain(..) {
+            if let Some(flow) = self.turns.next_of_idle(sender, now) {
+                self.advance(now, flow, queue);
+            }
+            self.look_at_turns(now, sender, queue);
+        }
+        self.looks = looks;
+    }
+
+    /// True if the NIC of process `sender` has time for the next in its line beside the message of stream `newest`. If it is
+    /// used by a quarter, that one is not to meet links as full as those that hold up that message.
+    fn has_time_for_next(&mut self, sender: u32, newest: u32) -> bool {
+        if !self.streams.is_held_elsewhere(newest, 2) {
+            return false;
+        }
+        let Some(first) = self.turns.first(sender) else { return false };
+        let Slot { message, state, .. } = *self.flight.get(first);
+        if !self.has_fixed_way(&message) || self.streams.is_held_elsewhere(newest, 4) {
+            return true;
+        }
+        let stream = self.stream(state.connection, &message);
+        self.streams.least_level(stream) > Rate(self.streams.rate(newest).0.saturating_mul(2))
+    }
+
+    /// The stream of the message of process `sender` that began last, if it still flows.
+    fn newest(&self, sender: u32) -> Option<u32> {
+        let flow = self.turns.newest(sender)?;
+        Some(self.connections.all[self.flight.get(flow).state.connection as usize].stream)
+    }
+
+    /// Bytes of the next turn of `message`, of `connection`, of which `left` has not flowed; all of a long one.
+    fn turn(&mut self, now: Time, connection: u32, message: &Message, left: Bytes) -> Bytes {
+        let Some(sender) = self.turn_taker(message) else { return left };
+        let turn = self.turns.length(sender, message.size, left);
+        let rate = self.streams.rate_of_nic(self.connections.all[connection as usize].stream, message.regime);
+        self.turns.occupy(sender, now, Work::of(turn).time(rate));
+        turn
+    }
+
+    /// The process at a NIC at which `message` takes turns with others, if it does.
+    #[inline]
+    fn turn_taker(&self, message: &Message) -> Option<u32> {
+        let takes_turns =
+            self.turns.has(message.size) && self.senders == 0 && message.from.host != message.to.host;
+        takes_turns.then(|| self.streams.links.process_at(message.from, message.nic_pair().from))
     }
 
     /// The queue of a message.
@@ -60,34 +196,12 @@ impl Flow {
             self.leave(connection, &message);
             return false;
         }
-        match self.gates(&message) {
-            Some(gates) => self.come(now, gates, flow, NONE),
-            None => self.begin_turn(now, flow, left, queue),
-        }
-        true
-    }
-
-    /// Lets `turn` bytes of the message in slot `flow` flow on its stream, which has no flow.
-    pub(super) fn begin_turn(&mut self, now: Time, flow: u32, turn: Bytes, queue: &mut Queue) {
-        let (stream, regime) = self.way_of(flow);
-        if self.streams.begin(now, stream, flow, (turn, regime)) == Begin::Alone {
+        let turn = self.turn(now, connection, &message, left);
+        if self.streams.begin(now, stream, flow, (turn, message.regime)) == Begin::Alone {
             let time = Work::of(turn).time(self.streams.rate(stream));
             self.schedule(stream, now + time, queue);
         }
-    }
-
-    /// Lets `turn` bytes of the message in slot `flow` follow on its stream what has just ended there.
-    pub(super) fn follow_turn(&mut self, now: Time, flow: u32, turn: Bytes, queue: &mut Queue) {
-        let (stream, has_waited) = (self.way_of(flow).0, self.flight.get(flow).injected < now);
-        if self.streams.follow(now, stream, flow, (turn, has_waited)) == Begin::Alone {
-            self.schedule_end(now, stream, queue);
-        }
-    }
-
-    /// The stream of the message in slot `flow`, which has one, and its regime.
-    pub(super) fn way_of(&self, flow: u32) -> (u32, u8) {
-        let slot = self.flight.get(flow);
-        (self.connections.all[slot.state.connection as usize].stream, slot.message.regime)
+        true
     }
 
     /// Schedules an event at the end of the message of `stream`, whose rate does not change now.
@@ -163,18 +277,16 @@ impl Flow {
         self.count_at_nic(message, false);
         let delivered = self.delivery(now, transfer.connection, message);
         queue.place(delivered, message.key, token(Step::Delivered, flow, 0));
-        if let Some((sender, receiver)) = self.gates(message) {
-            self.leave_sender(now, sender, flow);
-            self.leave_receiver(now, receiver, flow);
-        }
+        let sender = self.turn_taker(message);
+        self.leave_nic(now, sender, flow);
         let next = self.queues.pop(self.queue_of(transfer), &self.flight);
         if let Some(next) = next
             && self.may_follow(stream, message, next)
         {
-            let Slot { message, state, .. } = self.flight.get(next);
-            return match self.sender_gate(message) {
-                Some(sender) => self.ask(sender, next, stream),
-                None => self.follow_turn(now, next, state.left, queue),
+            let taker = self.turn_taker(&self.flight.get(next).message);
+            return match taker {
+                Some(taker) => self.ask(taker, next, stream),
+                None => self.follow(now, stream, next, queue),
             };
         }
         self.streams.end(now, stream);
@@ -189,9 +301,8 @@ impl Flow {
     /// The turn of `message` has ended, and a part of it is left: if others wait, it waits behind them.
     fn end_turn(&mut self, now: Time, stream: u32, message: &Message) {
         let flow = self.streams.all[stream as usize].flow;
-        let (sender, receiver) = self.gates(message).expect("a long message flows as a whole");
+        let sender = self.turn_taker(message).expect("a long message flows as a whole");
         self.turns.leave(sender, flow, now);
-        self.leave_receiver(now, receiver, flow);
         self.ask(sender, flow, stream);
     }
 
@@ -200,5 +311,16 @@ impl Flow {
         let Slot { message, state, .. } = self.flight.get(next);
         let stays = self.connections.all[state.connection as usize].stream == stream;
         stays && self.has_fixed_way(before) && message.size.0 > 0 && message.regime == before.regime
+    }
+
+    /// Lets the message in slot `next` follow on `stream`.
+    fn follow(&mut self, now: Time, stream: u32, next: u32, queue: &mut Queue) {
+        let slot = self.flight.get(next);
+        let (message, Transfer { connection, left, .. }) = (slot.message, slot.state);
+        let has_waited = slot.injected < now;
+        let turn = self.turn(now, connection, &message, left);
+        if self.streams.follow(now, stream, next, (turn, has_waited)) == Begin::Alone {
+            self.schedule_end(now, stream, queue);
+        }
     }
 }

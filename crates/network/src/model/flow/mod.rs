@@ -29,8 +29,7 @@
 //! have a connection, too. A message finds its route when it begins to flow.
 //!
 //! A packet is not divided: of the messages of at most four packets that a process has for different partners, four flow
-//! over a NIC at a time, and four to the NIC of a receiver, more if they are held up elsewhere; the others wait for their
-//! turn (see `turns.rs`).
+//! over a NIC at a time, more if they are held up elsewhere, and the others wait for their turn (see `turns.rs`).
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in exact ones. What
@@ -65,7 +64,6 @@ mod slack;
 mod streams;
 #[cfg(test)]
 mod tests;
-mod turn_taking;
 mod turns;
 
 use std::borrow::Cow;
@@ -89,8 +87,7 @@ use links::Links;
 use max_min::MaxMin;
 use queues::Queues;
 use streams::{NONE, Streams};
-use turn_taking::{Ask, Coming};
-use turns::{Gate, Turns};
+use turns::Turns;
 
 /// Rule by which flows share links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,14 +107,10 @@ pub struct Flow {
     connections: Connections,
     queues: Queues,
     turns: Turns,
-    /// Gates for which it is to be looked whether another message may pass.
-    looks: Vec<Gate>,
-    /// Short messages that ask for a turn at their sender in this instant,
-    asks: Vec<Ask>,
-    /// and then at their receiver.
-    comings: Vec<Coming>,
-    /// Receivers at which others wait and where in this instant one has left, or come to wait.
-    waited_for: Vec<Gate>,
+    /// Processes for which it is to be looked whether another message may flow.
+    looks: Vec<u32>,
+    /// Short messages that ask for a turn in this instant.
+    asks: Vec<messages::Ask>,
     /// Number of messages handed over so far.
     handed_over: u64,
     max_min: MaxMin,
@@ -190,8 +183,6 @@ impl Flow {
             turns: Turns::new(&alone.hosts),
             looks: Vec::new(),
             asks: Vec::new(),
-            comings: Vec::new(),
-            waited_for: Vec::new(),
             handed_over: 0,
             max_min: MaxMin::default(),
             risen: Vec::new(),
@@ -375,7 +366,7 @@ impl Network for Flow {
         let (step, index, version) = open(event);
         match step {
             Step::Drained => self.drain(now, index, version, queue, arrivals),
-            Step::Turn => self.looks.push(Gate::of(index, version)),
+            Step::Turn => self.looks.push(index),
             Step::Delivered => {
                 self.connections.deliver(self.flight.get(index).state.connection);
                 arrivals.push(self.flight.tell(step, index));

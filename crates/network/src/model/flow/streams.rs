@@ -12,7 +12,6 @@ use super::link::Entry;
 use super::links::Links;
 use super::lone::LoneShare;
 use super::slack::{EXACT, slack};
-use super::turns::End;
 use crate::model::rate::{Rate, Weight, Work};
 use crate::topology::HostId;
 
@@ -242,26 +241,16 @@ impl Streams {
         }
     }
 
-    /// Link to or from the NIC of `stream` between hosts at `end`, and the way of the process there if it can be a limit.
-    fn nic_at(&self, stream: u32, end: End) -> (u32, Option<u32>) {
-        let (path, out) = (self.path(stream), self.ways_out[stream as usize].map(|(out, _)| out));
-        let into = path.last().filter(|_| self.links.has_ways_in()).copied();
-        match end {
-            End::Sender => (path[0], out),
-            End::Receiver => (path[path.len() - 1 - out.iter().chain(&into).count()], into),
-        }
+    /// The most that a flow of `regime` on `stream` gets of its NIC, and of its process's way to it.
+    pub fn rate_of_nic(&self, stream: u32, regime: u8) -> Rate {
+        let nic = self.path(stream).first().expect("a stream has links");
+        let rate = self.all_of(*nic, regime);
+        self.ways_out[stream as usize].map_or(rate, |(out, _)| rate.min(self.all_of(out, regime)))
     }
 
-    /// The most that a flow of `regime` on `stream` gets of its NIC at `end`, and of its process's way there.
-    pub fn rate_of_nic(&self, stream: u32, regime: u8, end: End) -> Rate {
-        let (nic, way) = self.nic_at(stream, end);
-        let rate = self.all_of(nic, regime);
-        way.map_or(rate, |way| rate.min(self.all_of(way, regime)))
-    }
-
-    /// True if its NIC at `end`, and its process's way there, have more than `times` the rate of `stream` for it, or are used
-    /// by less than one `times`-th. What is used of a bounded link is not known: as if all its flows had the same rate.
-    pub fn is_held_elsewhere(&self, stream: u32, end: End, times: u64) -> bool {
+    /// True if its NIC, and its process's way to it, have more than `times` the rate of `stream` for it, or are used by less
+    /// than one `times`-th. What is used of a bounded link is not known: as if all its flows had the same rate.
+    pub fn is_held_elsewhere(&self, stream: u32, times: u64) -> bool {
         let rate = self.rate(stream).0;
         let is_idle = |at: u32| {
             let (link, capacity) = (&self.links.all[at as usize], self.links.capacities[at as usize]);
@@ -277,15 +266,16 @@ impl Streams {
             }
             capacity.saturating_add_signed(-link.spare) < capacity / times
         };
-        let (nic, way) = self.nic_at(stream, end);
-        is_idle(nic) && way.is_none_or(is_idle)
+        let nic = self.path(stream).first().expect("a stream has links");
+        let out = self.ways_out[stream as usize].map(|(out, _)| out);
+        is_idle(*nic) && out.is_none_or(is_idle)
     }
 
-    /// The least level of full links of `stream`, other than its NIC at `end` and its process's way there: about what one more
-    /// flow gets. Infinite if no link there is full.
-    pub fn least_level(&self, stream: u32, end: End) -> Rate {
-        let (nic, way) = self.nic_at(stream, end);
-        let links = self.path(stream).iter().filter(|at| **at != nic && Some(**at) != way);
+    /// The least level of full links of `stream`, other than its NIC and its process's way to it: about what one more flow
+    /// gets. Infinite if no link there is full.
+    pub fn least_level(&self, stream: u32) -> Rate {
+        let out = self.ways_out[stream as usize].map(|(out, _)| out);
+        let links = self.path(stream)[1..].iter().filter(|at| Some(**at) != out);
         links.filter_map(|at| self.level_if_full(*at)).min().unwrap_or(Rate::INFINITE)
     }
 
