@@ -53,6 +53,26 @@ impl Numbers {
     }
 }
 
+/// A way that comes to a router again crosses a link twice: a flow takes one share of it, and is delivered.
+#[test]
+fn flows_whose_ways_come_to_a_link_again_are_delivered() {
+    let mut numbers = Numbers(1);
+    for (kind, text) in [("hyperx", "sizes = [3, 4]"), ("torus", "sizes = [3, 4]")] {
+        let fabric = fabric(kind, text, "progressive-adaptive", "");
+        for _ in 0..200 {
+            let mut end = || (numbers.below(12), 0);
+            let ends: Vec<_> = (0..15).map(|_| (end(), end())).collect();
+            let message = |number: u64, (from, to)| common::message(from, to, 1024 << (number % 5), number);
+            let messages: Vec<_> =
+                (0..).zip(ends).map(|(number, ends)| (Time(0), message(number, ends))).collect();
+            let hosts = Arc::new(common::transparent(1));
+            for sharing in ["flow", "flow equal-share"] {
+                common::run(&mut *common::model(sharing, &fabric, &hosts), &messages);
+            }
+        }
+    }
+}
+
 /// Pairs of sender and receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pattern {

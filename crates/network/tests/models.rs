@@ -291,6 +291,28 @@ proptest! {
     }
 }
 
+/// Bytes that take no time, on links without a limit, are told of, too.
+#[test]
+fn changes_on_links_without_a_limit_are_told() {
+    let edges = vec![(0, 1, Bandwidth::INFINITE, Duration(100_000))];
+    let host_link = (Bandwidth::INFINITE, Duration(20_000));
+    let fabric =
+        Graph { routers: 2, hosts_per_router: 1, host_link, edges, routes: BTreeMap::new() }.fabric();
+    for entry in network::model::MODELS {
+        let mut model = common::model(entry.name, &fabric, &Arc::new(common::transparent(1)));
+        let (mut changes, mut whole) = (Latest::default(), Latest::default());
+        common::drive_watched(
+            &mut *model,
+            &[(Time(5), common::message((0, 0), (1, 0), 100, 0))],
+            |now, network| {
+                network.report_changes(now, &mut changes);
+                network.report(now, &mut whole);
+            },
+        );
+        assert_eq!(changes.bytes(), whole.bytes(), "{}", entry.name);
+    }
+}
+
 /// Records of packets, of links and totals, each counted by itself.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Counted {

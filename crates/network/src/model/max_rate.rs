@@ -175,7 +175,9 @@ impl MaxRate {
         let mut index = self.stations[station].first;
         while index != NONE {
             let state = &mut self.flight.get_mut(index).state;
-            state.left = state.left.less(state.rate.during(elapsed));
+            // An infinite rate takes no time.
+            let is_instant = state.rate == Rate::INFINITE;
+            state.left = if is_instant { Work::ZERO } else { state.left.less(state.rate.during(elapsed)) };
             self.active.push(index);
             index = state.next_active;
         }

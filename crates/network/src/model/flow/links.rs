@@ -385,6 +385,11 @@ impl Links {
     /// The first flow is on `link`.
     pub fn begin(&mut self, now: Time, link: u32) {
         self.carried[link as usize].since = now;
+        self.note_moved(link);
+    }
+
+    /// Something moves over `link`, or has.
+    pub fn note_moved(&mut self, link: u32) {
         let id = LinkId(self.all[link as usize].id);
         if id.0 < self.fabric {
             self.moved.note(id);

@@ -190,6 +190,7 @@ impl Flow {
         let stream = self.stream(connection, &message);
         if message.size.0 == 0 || self.streams.is_unlimited(stream, message.regime) {
             self.streams.carry(stream, self.alone.wire_bytes(left), true);
+            self.streams.note_moved(stream);
             self.count_at_nic(&message, false);
             let delivered = self.delivery(now, connection, &message);
             self.flight.schedule(flow, now, Step::Delivered, delivered, queue);

@@ -170,6 +170,12 @@ impl Streams {
         self.hops[hops].iter().for_each(|at| self.links.carry(*at, bytes, is_done));
     }
 
+    /// Notes that something has moved over the links of `stream`, for the next report of changes.
+    pub fn note_moved(&mut self, stream: u32) {
+        let hops = self.hop_range(stream);
+        self.hops[hops].iter().for_each(|at| self.links.note_moved(*at));
+    }
+
     /// The hops of a stream, as a range of [`Streams::hops`].
     pub fn hop_range(&self, stream: u32) -> std::ops::Range<usize> {
         let (first, length) = self.all[stream as usize].path;
