@@ -160,6 +160,9 @@ class TaskProcess:
         """Kills it with all that it has started, and waits for its end."""
         if self.process.poll() is None:
             sandbox.kill(self.process.pid)
+            # A copy of the fork server that has just begun has no session by which it would be found.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGKILL)
         _kill_session(self.process.pid)
         self.process.wait()
         if self._groups is not None:
@@ -214,9 +217,8 @@ def _start_of(pid: int) -> str | None:
 
 def _kill_session(leader: int) -> None:
     """Kills all processes of the session of `leader`, also those in groups of their own."""
-    for kill in (os.kill, os.killpg):  # a copy of the fork server has no session yet when it begins
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            kill(leader, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
     for place in Path("/proc").glob("[0-9]*"):
         fields = sandbox.fields_of(int(place.name))
         if fields and fields[3] == str(leader):
