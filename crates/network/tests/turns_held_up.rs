@@ -58,6 +58,17 @@ fn a_nic_is_used_that_others_have_left() {
 }
 
 #[test]
+fn short_messages_beside_many_long_ones_have_their_share_of_the_nic() {
+    let mut sent: Vec<Sent> = (1..=64).map(|to| (0, 0, to, 1000 * PACKET)).collect();
+    sent.extend((65..=128).map(|to| (0, 0, to, PACKET)));
+    for (model, most) in [("packet", 128), ("flow", 200), ("flow equal-share", 200)] {
+        let found = delivered(model, &star(129), hosts(), &sent);
+        let last = *found[64..].iter().max().unwrap();
+        assert!(last <= most, "{model}: {last} packet times");
+    }
+}
+
+#[test]
 fn slow_links_behind_it_keep_no_nic_idle() {
     let sent: Vec<_> = (1..=64).map(|to| (0, 0, to, PACKET)).collect();
     for (nic, most) in [(Bandwidth(16_000_000_000), 9), (Bandwidth::INFINITE, 2)] {

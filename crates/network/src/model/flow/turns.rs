@@ -11,7 +11,8 @@
 //! is less than a quarter, too, the next waits where a link on its way is full of flows at most twice as fast as the last that
 //! began: there it would take from others what it gets.
 //!
-//! Long messages, of more than [`SHORT`] packets, share with each other and with those in turn, as fluids do.
+//! Long messages, of more than [`SHORT`] packets, share with each other and with those in turn, as fluids do. Beside them, too,
+//! the next in line flows while all short ones together use less than a half of the NIC: packets of each connection take turns.
 //!
 //! Source: the `packet` model, whose NICs serve the connections of a process packet by packet. Validity: n messages of k
 //! packets have there, on average, `1 − 1 / 2k` of the time of all, and here as well, up to what four at a time differ
@@ -36,7 +37,11 @@ const SHORT: u64 = 4;
 pub(super) struct Turns {
     /// Payload of a packet.
     packet: Bytes,
+    /// Number of processes of a host, at each of its NICs.
+    per_nic: u32,
     processes: Vec<Process>,
+    /// Short messages that flow over each NIC.
+    flowing: Vec<u32>,
 }
 
 /// A process at a NIC.
@@ -65,22 +70,12 @@ impl Process {
         look: Time::NEVER,
         waiting: VecDeque::new(),
     };
-
-    fn begin(&mut self, flow: u32, now: Time) {
-        self.flowing += 1;
-        (self.newest, self.since) = (flow, now);
-    }
-
-    fn begin_first(&mut self, now: Time) -> Option<u32> {
-        let first = self.waiting.pop_front();
-        first.into_iter().for_each(|first| self.begin(first, now));
-        first
-    }
 }
 
 impl Turns {
     pub fn new(hosts: &HostParameters) -> Turns {
-        Turns { packet: hosts.full_packet(), processes: Vec::new() }
+        let per_nic = u32::from(hosts.processes.max(1));
+        Turns { packet: hosts.full_packet(), per_nic, processes: Vec::new(), flowing: Vec::new() }
     }
 
     /// True if a message of `size` takes turns.
@@ -89,22 +84,42 @@ impl Turns {
     }
 
     /// True if the short message in slot `flow` of `process` may flow now; else it waits in line.
-    pub fn ask(&mut self, process: u32, flow: u32, now: Time) -> bool {
-        if process as usize >= self.processes.len() {
-            self.processes.resize(process as usize + 1, Process::IDLE);
+    pub fn ask(&mut self, number: u32, flow: u32, now: Time) -> bool {
+        if number as usize >= self.processes.len() {
+            self.processes.resize(number as usize + 1, Process::IDLE);
+            self.flowing.resize((number / self.per_nic) as usize + 1, 0);
         }
-        let process = &mut self.processes[process as usize];
+        let process = &mut self.processes[number as usize];
         let may_flow = process.flowing < AT_ONCE && process.waiting.is_empty();
         match may_flow {
-            true => process.begin(flow, now),
+            true => self.begin(number, flow, now),
             false => process.waiting.push_back(flow),
         }
         may_flow
     }
 
+    fn begin(&mut self, number: u32, flow: u32, now: Time) {
+        let process = &mut self.processes[number as usize];
+        process.flowing += 1;
+        (process.newest, process.since) = (flow, now);
+        self.flowing[(number / self.per_nic) as usize] += 1;
+    }
+
+    fn begin_first(&mut self, number: u32, now: Time) -> Option<u32> {
+        let first = self.processes[number as usize].waiting.pop_front();
+        first.into_iter().for_each(|first| self.begin(number, first, now));
+        first
+    }
+
+    /// Short messages that flow over the NIC of `process`, of all its processes.
+    pub fn at_nic(&self, process: u32) -> u32 {
+        self.flowing[(process / self.per_nic) as usize]
+    }
+
     /// The short message in slot `flow` of `process` flows no longer. If more flow than need be, what held them up
     /// may be over, and the NIC has time.
     pub fn leave(&mut self, process: u32, flow: u32, now: Time) {
+        self.flowing[(process / self.per_nic) as usize] -= 1;
         let process = &mut self.processes[process as usize];
         process.flowing -= 1;
         if process.newest == flow {
@@ -117,14 +132,12 @@ impl Turns {
 
     /// The message that waits longest in the line of `process`, if few flow: it does now.
     pub fn next(&mut self, process: u32, now: Time) -> Option<u32> {
-        let process = &mut self.processes[process as usize];
-        if process.flowing < AT_ONCE { process.begin_first(now) } else { None }
+        if self.processes[process as usize].flowing < AT_ONCE { self.begin_first(process, now) } else { None }
     }
 
     /// The same, if its NIC has nothing to do.
     pub fn next_of_idle(&mut self, process: u32, now: Time) -> Option<u32> {
-        let process = &mut self.processes[process as usize];
-        if process.busy <= now { process.begin_first(now) } else { None }
+        if self.processes[process as usize].busy <= now { self.begin_first(process, now) } else { None }
     }
 
     /// True if messages of `process` wait for a turn.
