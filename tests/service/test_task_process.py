@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import LONG, User, request
+from conftest import User, request
 
 from hopcast.service import sandbox, task_process
 from hopcast.service.cgroups import Groups
@@ -36,17 +36,24 @@ def test_a_process_that_does_not_start_leaves_no_group(
     assert ended == ["one"] and (tmp_path / "groups" / "run-one").is_dir()
 
 
-def test_a_task_that_ends_as_it_begins_leaves_no_process(settings: Settings, tmp_path: Path) -> None:
-    """Its process may have no session of its own yet, by which it would be found."""
-    for number in range(30):
-        attempt, inputs = tmp_path / str(number), tmp_path / f"inputs-{number}"
-        attempt.mkdir()
-        inputs.mkdir()
-        started = TaskProcess(settings, None, attempt, inputs, request(64, LONG), (), 100, "run")
-        ending = threading.Thread(target=started.end, daemon=True)
-        ending.start()
-        ending.join(30)
+def test_a_task_that_ends_as_it_begins_leaves_no_process(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process has no session of its own yet, by which it would be found."""
+
+    def sleeping(*_: Any, **__: Any) -> subprocess.Popen:
+        return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+
+    monkeypatch.setattr(task_process.fork_server.ForkServer, "start", sleeping)
+    (tmp_path / "attempt").mkdir()
+    started = TaskProcess(settings, None, tmp_path / "attempt", tmp_path, request(4), (), 100, "run")
+    ending = threading.Thread(target=started.end, daemon=True)
+    ending.start()
+    ending.join(30)
+    try:
         assert not ending.is_alive() and not Path(f"/proc/{started.process.pid}").exists()
+    finally:
+        started.process.terminate()
 
 
 def test_a_worker_survives_any_error(alice: User, capfd: pytest.CaptureFixture[str]) -> None:

@@ -161,7 +161,7 @@ class TaskProcess:
         if self.process.poll() is None:
             sandbox.kill(self.process.pid)
             # A copy of the fork server that has just begun has no session by which it would be found.
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self.process.pid, signal.SIGKILL)
         _kill_session(self.process.pid)
         self.process.wait()

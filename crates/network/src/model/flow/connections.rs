@@ -204,6 +204,7 @@ mod tests {
         connections.deliver(at);
         assert_eq!(close_all(&mut connections), 1);
     }
+
     #[test]
     fn who_finds_none_on_the_way_waits_for_nothing_that_held_up_others() {
         let mut connections = Connections::default();

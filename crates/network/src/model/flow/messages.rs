@@ -143,7 +143,7 @@ impl Flow {
     /// True if the NIC of process `sender` has time for the next in its line beside the message of stream `newest`. If it is
     /// used by a quarter, that one is not to meet links as full as those that hold up that message.
     fn has_time_for_next(&mut self, sender: u32, newest: u32) -> bool {
-        if !self.streams.is_held_elsewhere(newest, 2) && !self.is_beside_long_ones(sender, newest) {
+        if !self.streams.is_held_elsewhere(newest, 2) && !self.short_ones_leave_half(sender, newest) {
             return false;
         }
         let Some(first) = self.turns.first(sender) else { return false };
@@ -155,11 +155,11 @@ impl Flow {
         self.streams.least_level(stream) > Rate(self.streams.rate(newest).0.saturating_mul(2))
     }
 
-    /// True if all short messages at the NIC of process `sender`, at the rate of stream `newest`, use less than a half of it:
-    /// long ones have the rest.
-    fn is_beside_long_ones(&self, sender: u32, newest: u32) -> bool {
+    /// True if all short messages at the NIC of process `sender`, at the rate of stream `newest`, use less than a half of it, as
+    /// beside long ones.
+    fn short_ones_leave_half(&self, sender: u32, newest: u32) -> bool {
         let all = self.streams.rate_of_nic(newest, self.streams.all[newest as usize].regime).0;
-        let short = self.streams.rate(newest).0.saturating_mul(self.turns.at_nic(sender).into());
+        let short = self.streams.rate(newest).0.saturating_mul(self.turns.over_nic(sender).into());
         short < all / 2
     }
 

@@ -26,8 +26,8 @@
 //! `k n / rate`. They are delivered in that order, too: a message with a shorter latency waits for the one before it.
 //! The connections of a process share its NIC like other flows share a link; with `nic.order = "in-turn"`, the messages
 //! of a process at a NIC flow one after the other, whatever their connections. Copies between two processes of one host
-//! have a connection, too. A message finds its route when it begins to flow. Where an adaptive one comes to a link again, what
-//! lies between is left out.
+//! have a connection, too. A message finds its route when it begins to flow. Loops of adaptive routes, which
+//! come to a link again, are left out.
 //!
 //! A packet is not divided: of the messages of at most four packets that a process has for different partners, four flow
 //! over a NIC at a time, more if they are held up elsewhere, and the others wait for their turn (see `turns.rs`).
@@ -308,7 +308,7 @@ impl Flow {
         let trip = Trip::new(from.host, to.host, u64::from(*number));
         self.alone.fabric.route_by(nics, trip, links, &mut self.route);
         if self.adaptive {
-            without_rounds(&mut self.route);
+            remove_loops(&mut self.route);
         }
         *number = number.wrapping_add(1);
         self.route.extend(links.way_out(from, nics.from));
@@ -353,9 +353,9 @@ impl Flow {
     }
 }
 
-/// Takes out what lies between two passages of the same link, and the second one: an adaptive way may come to a link again, and
-/// a flow takes one share of it.
-fn without_rounds(route: &mut Vec<LinkId>) {
+/// Removes loops: of two passages of a link, the second one and what lies between. An adaptive route may have them, and a
+/// flow takes one share of each link.
+fn remove_loops(route: &mut Vec<LinkId>) {
     let mut at = 0;
     while at < route.len() {
         let last = route.iter().rposition(|link| *link == route[at]).expect("it is there");

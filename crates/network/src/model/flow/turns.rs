@@ -11,8 +11,9 @@
 //! is less than a quarter, too, the next waits where a link on its way is full of flows at most twice as fast as the last that
 //! began: there it would take from others what it gets.
 //!
-//! Long messages, of more than [`SHORT`] packets, share with each other and with those in turn, as fluids do. Beside them, too,
-//! the next in line flows while all short ones together use less than a half of the NIC: packets of each connection take turns.
+//! Long messages, of more than [`SHORT`] packets, share with each other and with those in turn, as fluids do. Packets of each
+//! connection take turns with theirs: beside them, too, the next in line flows if all short messages at the NIC, at the rate of
+//! the last that began, use less than a half of it.
 //!
 //! Source: the `packet` model, whose NICs serve the connections of a process packet by packet. Validity: n messages of k
 //! packets have there, on average, `1 − 1 / 2k` of the time of all, and here as well, up to what four at a time differ
@@ -41,7 +42,7 @@ pub(super) struct Turns {
     per_nic: u32,
     processes: Vec<Process>,
     /// Short messages that flow over each NIC.
-    flowing: Vec<u32>,
+    over_nics: Vec<u32>,
 }
 
 /// A process at a NIC.
@@ -75,7 +76,7 @@ impl Process {
 impl Turns {
     pub fn new(hosts: &HostParameters) -> Turns {
         let per_nic = u32::from(hosts.processes.max(1));
-        Turns { packet: hosts.full_packet(), per_nic, processes: Vec::new(), flowing: Vec::new() }
+        Turns { packet: hosts.full_packet(), per_nic, processes: Vec::new(), over_nics: Vec::new() }
     }
 
     /// True if a message of `size` takes turns.
@@ -84,42 +85,48 @@ impl Turns {
     }
 
     /// True if the short message in slot `flow` of `process` may flow now; else it waits in line.
-    pub fn ask(&mut self, number: u32, flow: u32, now: Time) -> bool {
-        if number as usize >= self.processes.len() {
-            self.processes.resize(number as usize + 1, Process::IDLE);
-            self.flowing.resize((number / self.per_nic) as usize + 1, 0);
+    pub fn ask(&mut self, process: u32, flow: u32, now: Time) -> bool {
+        if process as usize >= self.processes.len() {
+            self.processes.resize(process as usize + 1, Process::IDLE);
+            self.over_nics.resize(self.nic_of(process) + 1, 0);
         }
-        let process = &mut self.processes[number as usize];
-        let may_flow = process.flowing < AT_ONCE && process.waiting.is_empty();
+        let own = &mut self.processes[process as usize];
+        let may_flow = own.flowing < AT_ONCE && own.waiting.is_empty();
         match may_flow {
-            true => self.begin(number, flow, now),
-            false => process.waiting.push_back(flow),
+            true => self.begin(process, flow, now),
+            false => own.waiting.push_back(flow),
         }
         may_flow
     }
 
-    fn begin(&mut self, number: u32, flow: u32, now: Time) {
-        let process = &mut self.processes[number as usize];
-        process.flowing += 1;
-        (process.newest, process.since) = (flow, now);
-        self.flowing[(number / self.per_nic) as usize] += 1;
+    fn begin(&mut self, process: u32, flow: u32, now: Time) {
+        let own = &mut self.processes[process as usize];
+        own.flowing += 1;
+        (own.newest, own.since) = (flow, now);
+        let nic = self.nic_of(process);
+        self.over_nics[nic] += 1;
     }
 
-    fn begin_first(&mut self, number: u32, now: Time) -> Option<u32> {
-        let first = self.processes[number as usize].waiting.pop_front();
-        first.into_iter().for_each(|first| self.begin(number, first, now));
+    fn begin_first(&mut self, process: u32, now: Time) -> Option<u32> {
+        let first = self.processes[process as usize].waiting.pop_front();
+        first.into_iter().for_each(|first| self.begin(process, first, now));
         first
     }
 
-    /// Short messages that flow over the NIC of `process`, of all its processes.
-    pub fn at_nic(&self, process: u32) -> u32 {
-        self.flowing[(process / self.per_nic) as usize]
+    fn nic_of(&self, process: u32) -> usize {
+        (process / self.per_nic) as usize
+    }
+
+    /// Number of short messages, of all processes, that flow over the NIC of `process`.
+    pub fn over_nic(&self, process: u32) -> u32 {
+        self.over_nics[self.nic_of(process)]
     }
 
     /// The short message in slot `flow` of `process` flows no longer. If more flow than need be, what held them up
     /// may be over, and the NIC has time.
     pub fn leave(&mut self, process: u32, flow: u32, now: Time) {
-        self.flowing[(process / self.per_nic) as usize] -= 1;
+        let nic = self.nic_of(process);
+        self.over_nics[nic] -= 1;
         let process = &mut self.processes[process as usize];
         process.flowing -= 1;
         if process.newest == flow {
