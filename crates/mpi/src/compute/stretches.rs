@@ -17,9 +17,10 @@
 //! Why: thousands of ranks wait for each other at every collective, so that the largest of thousands of samples counts,
 //! and noise that is rare for one process of this machine occurs every time. Assumptions: noise only adds; the same pair
 //! of places does the same work, or work that changes for all ranks alike, or in the same proportion on one rank. Validity:
-//! times above about 1 us, the cost of reading the clocks. Source: median and MAD as robust estimates, Rousseeuw and Croux,
-//! "Alternatives to the median absolute deviation" (JASA 88, 1993); noise at scale, Petrini, Kerbyson, Pakin, "The case of
-//! the missing supercomputer performance" (SC 2003).
+//! times above about 1 us, of which the way out of an MPI call is less than a tenth.
+//!
+//! Source: median and MAD as robust estimates, Rousseeuw and Croux, "Alternatives to the median absolute deviation" (JASA 88,
+//! 1993); noise at scale, Petrini, Kerbyson, Pakin, "The case of the missing supercomputer performance" (SC 2003).
 
 use engine::hash::Map;
 

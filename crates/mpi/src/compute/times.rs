@@ -59,12 +59,12 @@ impl Times {
         let time = time as f32;
         if self.recent.len() < window {
             self.recent.push(time);
+            self.ordered.insert(self.place(time), time);
         } else {
             let oldest = std::mem::replace(&mut self.recent[self.next], time);
-            self.ordered.remove(self.place(oldest));
+            self.exchange(oldest, time);
         }
-        self.ordered.insert(self.place(time), time);
-        self.next = (self.next + 1) % window;
+        self.next = if self.next + 1 < window { self.next + 1 } else { 0 };
         self.count += 1;
         let median = self.ordered[self.ordered.len() / 2];
         (self.median, self.deviation) = (median.into(), deviation(&self.ordered, median).into());
@@ -72,7 +72,19 @@ impl Times {
 
     /// Place in the order of the first time that is not below `time`.
     fn place(&self, time: f32) -> usize {
-        self.ordered.partition_point(|other| other.total_cmp(&time).is_lt())
+        self.ordered.partition_point(|other| *other < time)
+    }
+
+    /// Takes `oldest` out of the order, and puts `time` in: what lies between them moves by one place.
+    fn exchange(&mut self, oldest: f32, time: f32) {
+        let (from, to) = (self.place(oldest), self.place(time));
+        if from < to {
+            self.ordered.copy_within(from + 1..to, from);
+            self.ordered[to - 1] = time;
+        } else {
+            self.ordered.copy_within(to..from, to + 1);
+            self.ordered[to] = time;
+        }
     }
 
     /// Half width of the interval around `expected` that counts as noise \[s\].
