@@ -112,7 +112,7 @@ def main() -> None:
         each = [of_each(checkout, case) for checkout in checkouts]
         print(f"{case:32} {title}   of each message")
         print_counts(each, [1.0] * len(each))
-        if each[-1][1]:
+        if all(hops for _, hops in each):
             print("  of each hop")
             print_counts(each, [hops for _, hops in each])
 

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
 import sys
 
 import asyncssh
 
 
 async def serve(process: asyncssh.SSHServerProcess) -> None:
-    """Runs one command, and ends it when its channel is closed."""
+    """Runs one command, whose input ends with its channel; like other servers, it ends nothing itself."""
     shell = await asyncio.create_subprocess_exec(
         "sh",
         "-c",
         process.command or "",
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,
     )
     # A client that closes a channel is no reason to close its connection.
     with contextlib.suppress(Exception):
-        await process.redirect(stdout=shell.stdout, stderr=shell.stderr)
+        await process.redirect(stdin=shell.stdin, stdout=shell.stdout, stderr=shell.stderr)
         closed, ended = asyncio.ensure_future(process.wait_closed()), asyncio.ensure_future(shell.wait())
         await asyncio.wait({closed, ended}, return_when=asyncio.FIRST_COMPLETED)
         if shell.returncode is not None:
             process.exit(shell.returncode)
-    if shell.returncode is None:
-        os.killpg(shell.pid, signal.SIGKILL)
+    shell.stdin.close()
 
 
 async def main(keys: str) -> None:

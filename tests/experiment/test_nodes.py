@@ -79,6 +79,28 @@ def test_commands_run_on_all_hosts(tmp_path: Path, hosts: Hosts) -> None:
     assert not loops.stdout.split(), "monitoring outlived the experiment"
 
 
+def test_nothing_runs_on_hosts_after_a_kill(tmp_path: Path, hosts: Hosts) -> None:
+    # The piece does not end when it is asked to.
+    shell(tmp_path, install="monitoring: 150 ms\nsleep: 87.5\n")
+    text = (tmp_path / "shell.py").read_text()
+    (tmp_path / "shell.py").write_text(text.replace("sleep {self", "trap '' TERM; sleep {self"))
+    process = subprocess.Popen(
+        [*HOPCAST, "experiment", *RUN, "--on", "ssh:one,two", "-o", "out.zip"],
+        cwd=tmp_path,
+        env=hosts.environment,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for(lambda: len(running("memory_available_B.*sleep 0.15")) > 1 and running("^sleep 87.5"))
+    process.kill()
+    process.wait()
+    wait_for(lambda: not running("memory_available_B.*sleep 0.15") and not running("sleep 87.5"))
+
+
+def running(pattern: str) -> list[str]:
+    """Numbers of processes whose command line matches."""
+    return subprocess.run(["pgrep", "-f", pattern], capture_output=True, text=True).stdout.split()
+
+
 def test_pieces_of_a_host_that_dies_run_elsewhere(tmp_path: Path, hosts: Hosts) -> None:
     shell(tmp_path, "n\n" + "".join(f"{n}\n" for n in range(8)), "sleep: 0.7\n", each_node=True)
     process = subprocess.Popen(

@@ -1,16 +1,24 @@
-"""Nodes that are reached by SSH, with the hosts and keys of the user's own configuration."""
+"""Nodes that are reached by SSH, with the hosts and keys of the user's own configuration.
+
+A command that runs on a host ends when its channel is closed, also because this process was killed or the
+network is gone: no server ends commands by itself. So a guard beside it reads the channel, which sends
+nothing, to its end.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
+import shlex
 import threading
+import uuid
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 from hopcast.errors import InputError
-from hopcast.experiment.nodes import Aborted, Background, NodeDied, in_directory, started_there
+from hopcast.experiment.nodes import GRACE_S, Aborted, Background, NodeDied, in_directory
 from hopcast.experiment.stopping import Stop
 
 _LOOK_S = 0.2
@@ -89,8 +97,50 @@ class SshConnection:
 
     def start(self, command: str, directory: str, output: Path) -> Background:
         """See `Connection.start`. The output waits on the host until the command is stopped."""
-        return started_there(self, command, directory, output)
+        kept = shlex.quote(f"/tmp/hopcast-{uuid.uuid4().hex}")
+        text = f"{guarded(in_directory(command, directory))} > {kept} 2>/dev/null; cat {kept}; rm -f {kept}"
+        try:
+            process = _submit(self._begin(text)).result()
+        except self._failures as error:
+            raise NodeDied(self.host, f"{type(error).__name__}: {error}") from error
+        return _Guarded(process, output, self._failures)
 
     async def _run(self, text: str) -> Any:
+        async with await self._begin(guarded(text)) as process:
+            return await process.wait()
+
+    async def _begin(self, text: str) -> Any:
         # As bytes: text that is no UTF-8 would end the connection.
-        return await self._connection.run(text, encoding=None)
+        return await self._connection.create_process(text, encoding=None)
+
+
+class _Guarded:
+    """Command in the background of a host."""
+
+    def __init__(self, process: Any, output: Path, failures: tuple[type[BaseException], ...]) -> None:
+        self._process, self._output, self._failures = process, output, failures
+
+    def stop(self) -> None:
+        """Ends it with all that it has started, and fetches its output."""
+        with contextlib.suppress(*self._failures):
+            done = _submit(self._end()).result()
+            self._output.write_bytes(done.stdout or b"")
+
+    async def _end(self) -> Any:
+        self._process.stdin.write_eof()
+        return await self._process.wait()
+
+
+def guarded(command: str) -> str:
+    """A shell command with the exit code and output of `command`, which reads nothing.
+
+    Once the standard input is closed, it ends with all that it has started, which is killed after a grace.
+    """
+    guard = f"cat; trap '' TERM; kill -s TERM -- -$1; sleep {GRACE_S:.0f}; kill -s KILL -- -$1"
+    text = (
+        f"exec 3<&0; setsid sh -c {shlex.quote(command)} < /dev/null 3<&- & n=$!; "
+        f"sh -c {shlex.quote(guard)} guard $n <&3 > /dev/null 2>&1 3<&- & guard=$!; exec 3<&-; "
+        "wait $n; code=$?; "
+        "{ kill $guard; kill -s 0 -- -$n || kill -s KILL $guard; } 2>/dev/null; exit $code"
+    )
+    return f"sh -c {shlex.quote(text)}"
