@@ -6,7 +6,8 @@ outputs.
 
 In a ```console block, lines after `$ ` are commands, the lines below are their output. All of it is compared,
 numbers included, but for two sorts: what a run measures of itself (`MEASURED`: duration, speed, memory), and
-`…`, which stands for anything, on a line of its own for any number of lines. A block that says `file=NAME` is
+`…`, which stands for anything, on a line of its own for any number of lines. What a command prints may be
+left out as a whole; any word in its place is replaced. A block that says `file=NAME` is
 written to that file first. Commands of one page run in order, in one directory of their own. Two words may
 stand beside `console`: `data` for what needs recorded data, and `shape` for predictions that are measured on
 the machine at hand, where any number, and any bar, stands for any other.
@@ -189,7 +190,8 @@ def write(page: Path) -> bool:
         for block, done in steps(text, Path(directory)):
             pieces = []
             for step in done:
-                output = step.expected if step.matches else rewritten(step)
+                kept = step.matches or not step.expected.strip()
+                output = step.expected if kept else rewritten(step)
                 pieces.append(f"$ {step.command}\n" + (f"{output}\n" if output else ""))
             body = "".join(pieces)
             if body.rstrip("\n") != block.body.rstrip("\n"):
