@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from collections.abc import Iterator
@@ -55,6 +56,7 @@ def follow(directory: str | os.PathLike, *, wait_s: float = 10.0) -> Iterator[St
     Raises `InputError` if no run writes there, and no report is there.
     """
     folder = Path(directory)
+    importlib.import_module("pyarrow.parquet")  # takes long, and the run may be short
     state = _first(folder, wait_s)
     seen: dict[Path, pyarrow.Table] = {}
     while state is not None:
