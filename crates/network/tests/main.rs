@@ -23,5 +23,6 @@ mod survey;
 mod topologies;
 mod transactions;
 mod turns;
+mod turns_at_receivers;
 mod turns_held_up;
 mod ways_around;

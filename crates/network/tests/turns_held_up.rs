@@ -12,10 +12,10 @@ use proptest::prelude::*;
 use crate::turns::{PACKET, TIME, hosts, star};
 
 /// Time, sending host, receiving host, bytes.
-type Sent = (u64, u32, u32, u64);
+pub type Sent = (u64, u32, u32, u64);
 
 /// Times of delivery, in packet times.
-fn delivered(model: &str, fabric: &Arc<Fabric>, hosts: HostParameters, sent: &[Sent]) -> Vec<u64> {
+pub fn delivered(model: &str, fabric: &Arc<Fabric>, hosts: HostParameters, sent: &[Sent]) -> Vec<u64> {
     let message = |(number, (at, from, to, size)): (u64, &Sent)| {
         (Time(*at), common::message((*from, 0), (*to, 0), *size, number))
     };
@@ -31,7 +31,7 @@ fn crowd(at: u64) -> Vec<Sent> {
 }
 
 /// Host 0 at a router with links of 1 GB/s to others, each with one host, all of whose NICs are faster.
-fn spokes(count: u32, nic: Bandwidth) -> Arc<Fabric> {
+pub fn spokes(count: u32, nic: Bandwidth) -> Arc<Fabric> {
     let edges = (1..=count).map(|to| (0, to, Bandwidth(1_000_000_000), Duration(0))).collect();
     let host_link = (nic, Duration(500));
     Graph { routers: count + 1, hosts_per_router: 1, host_link, edges, routes: Default::default() }.fabric()

@@ -297,6 +297,11 @@ impl Links {
         self.into.map(|into| LinkId(into.first + self.process_at(to, nic)))
     }
 
+    /// True if the ways from NICs into processes can be limits.
+    pub fn has_ways_in(&self) -> bool {
+        self.into.is_some()
+    }
+
     /// Number of a process at a NIC of its host, among all processes at all NICs.
     pub fn process_at(&self, end: Endpoint, nic: u8) -> u32 {
         self.nic(end.host, nic) * self.processes + u32::from(end.process)

@@ -34,7 +34,7 @@ impl Flow {
     }
 
     /// Lets the message in slot `flow`, the first of its queue, flow. If it takes no time, goes on with the next one.
-    fn advance(&mut self, now: Time, mut flow: u32, queue: &mut Queue) {
+    pub(super) fn advance(&mut self, now: Time, mut flow: u32, queue: &mut Queue) {
         while !self.begin(now, flow, queue) {
             let slot = self.flight.get(flow);
             let (own, sender) = (self.queue_of(slot.state), self.turn_taker(&slot.message));
@@ -71,12 +71,17 @@ impl Flow {
     /// At the end of an instant: those that asked for a turn in it get one or wait, in the order in which they were handed
     /// over, whatever the order of what has happened.
     pub(super) fn take_turns(&mut self, now: Time, queue: &mut Queue) {
-        while !self.asks.is_empty() {
+        while !self.asks.is_empty() || self.has_comings() {
             let mut asks = std::mem::take(&mut self.asks);
             asks.sort_unstable();
             for (at, Ask { process, flow, stream, .. }) in asks.iter().copied().enumerate() {
                 let goes = flow != NONE && self.turns.ask(process, flow, now);
-                if goes && stream != NONE {
+                let next = asks.get(at + 1).filter(|next| next.process == process);
+                let is_only =
+                    goes && next.is_none_or(|next| next.flow == NONE) && self.turns.has_one(process);
+                if is_only && self.come(flow, stream) {
+                    // It flows when all that come to its receiver are known.
+                } else if goes && stream != NONE {
                     self.follow(now, stream, flow, queue);
                 } else {
                     if stream != NONE {
@@ -86,7 +91,7 @@ impl Flow {
                         self.advance(now, flow, queue);
                     }
                 }
-                if asks.get(at + 1).is_none_or(|next| next.process != process) {
+                if next.is_none() {
                     self.give_turns(now, process, queue);
                 }
             }
@@ -94,6 +99,7 @@ impl Flow {
             if self.asks.is_empty() {
                 self.asks = asks;
             }
+            self.pass_receivers(now, queue);
         }
     }
 
@@ -166,13 +172,15 @@ impl Flow {
     /// The stream of the message of process `sender` that began last, if it still flows.
     fn newest(&self, sender: u32) -> Option<u32> {
         let flow = self.turns.newest(sender)?;
-        Some(self.connections.all[self.flight.get(flow).state.connection as usize].stream)
+        let stream = self.connections.all[self.flight.get(flow).state.connection as usize].stream;
+        (self.streams.all[stream as usize].flow == flow).then_some(stream)
     }
 
     /// Bytes of the next turn of `message`, of `connection`, of which `left` has not flowed; all of a long one.
     fn turn(&mut self, now: Time, connection: u32, message: &Message, left: Bytes) -> Bytes {
         let Some(sender) = self.turn_taker(message) else { return left };
-        let turn = self.turns.length(sender, message.size, left);
+        let are_awaited = self.turns.are_awaited(sender) || self.are_awaited_beside(message);
+        let turn = self.turns.length(message.size, left, are_awaited);
         let rate = self.streams.rate_of_nic(self.connections.all[connection as usize].stream, message.regime);
         self.turns.occupy(sender, now, Work::of(turn).time(rate));
         turn
@@ -288,6 +296,7 @@ impl Flow {
         queue.place(delivered, message.key, token(Step::Delivered, flow, 0));
         let sender = self.turn_taker(message);
         self.leave_nic(now, sender, flow);
+        self.leave_receiver(stream, message);
         let next = self.queues.pop(self.queue_of(transfer), &self.flight);
         if let Some(next) = next
             && self.may_follow(stream, message, next)
@@ -312,6 +321,7 @@ impl Flow {
         let flow = self.streams.all[stream as usize].flow;
         let sender = self.turn_taker(message).expect("a long message flows as a whole");
         self.turns.leave(sender, flow, now);
+        self.leave_receiver(stream, message);
         self.ask(sender, flow, stream);
     }
 
@@ -323,7 +333,7 @@ impl Flow {
     }
 
     /// Lets the message in slot `next` follow on `stream`.
-    fn follow(&mut self, now: Time, stream: u32, next: u32, queue: &mut Queue) {
+    pub(super) fn follow(&mut self, now: Time, stream: u32, next: u32, queue: &mut Queue) {
         let slot = self.flight.get(next);
         let (message, Transfer { connection, left, .. }) = (slot.message, slot.state);
         let has_waited = slot.injected < now;

@@ -61,6 +61,7 @@ mod lone;
 mod max_min;
 mod messages;
 mod queues;
+mod receivers;
 mod slack;
 mod streams;
 #[cfg(test)]
@@ -87,6 +88,7 @@ pub use host_links::HostLinks;
 use links::Links;
 use max_min::MaxMin;
 use queues::Queues;
+use receivers::{RECEIVER, Receivers};
 use streams::{NONE, Streams};
 use turns::Turns;
 
@@ -108,6 +110,7 @@ pub struct Flow {
     connections: Connections,
     queues: Queues,
     turns: Turns,
+    receivers: Receivers,
     /// Processes for which it is to be looked whether another message may flow.
     looks: Vec<u32>,
     /// Short messages that ask for a turn in this instant.
@@ -182,6 +185,7 @@ impl Flow {
             connections: Connections::default(),
             queues: Queues::default(),
             turns: Turns::new(&alone.hosts),
+            receivers: Receivers::default(),
             looks: Vec::new(),
             asks: Vec::new(),
             handed_over: 0,
@@ -381,6 +385,7 @@ impl Network for Flow {
         let (step, index, version) = open(event);
         match step {
             Step::Drained => self.drain(now, index, version, queue, arrivals),
+            Step::Turn if version == RECEIVER => self.receivers.look(index, now),
             Step::Turn => self.looks.push(index),
             Step::Delivered => {
                 self.connections.deliver(self.flight.get(index).state.connection);
@@ -400,6 +405,7 @@ impl Network for Flow {
             self.streams.spread_slack();
             self.solve(now);
         }
+        self.fill_receivers(now, queue);
         self.follow_rates(now, queue);
         while let Some(stream) = self.connections.close_ended() {
             if stream != NONE {

@@ -183,7 +183,7 @@ impl Streams {
     }
 
     /// True if nothing on the path of `stream` limits a message of `regime`.
-    #[inline]
+    #[inline(always)]
     pub fn is_unlimited(&self, stream: u32, regime: u8) -> bool {
         self.path(stream).iter().all(|at| {
             let class = self.links.all[*at as usize].class;

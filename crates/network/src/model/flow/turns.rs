@@ -198,10 +198,16 @@ impl Turns {
         Some(self.processes[process as usize].newest).filter(|newest| *newest != NONE)
     }
 
-    /// Bytes of the next turn of a message of `size` from `process`, which has `left` to send: while others wait, its last
-    /// packet has a turn of its own.
-    pub fn length(&self, process: u32, size: Bytes, left: Bytes) -> Bytes {
-        if !self.are_awaited(process) {
+    /// True if the only short message of `process` under way flows.
+    pub fn has_one(&self, process: u32) -> bool {
+        let process = &self.processes[process as usize];
+        process.flowing == 1 && process.waiting.is_empty()
+    }
+
+    /// Bytes of the next turn of a message of `size`, which has `left` to send: while others wait, its last packet has a turn
+    /// of its own.
+    pub fn length(&self, size: Bytes, left: Bytes, are_awaited: bool) -> Bytes {
+        if !are_awaited {
             return left;
         }
         let but_last = (size.0.div_ceil(self.packet.0) - 1) * self.packet.0;
