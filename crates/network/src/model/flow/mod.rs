@@ -30,14 +30,15 @@
 //! come to a link again, are left out.
 //!
 //! A packet is not divided: of the messages of at most four packets that a process has for different partners, four flow
-//! over a NIC at a time, more if they are held up elsewhere, and the others wait for their turn (see `turns.rs`).
+//! over a NIC at a time, more if they are held up elsewhere, and the others wait for their turn (see `turns.rs`). Those of
+//! many processes to one take turns at its NIC, if each is the only one under way from its process (see `receivers.rs`).
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in exact ones. What
 //! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused. Where rates of 16 or more
 //! flows often change, links carry up to 1/32 more or less than they can, unless `exact`: see `slack.rs`.
 //!
-//! Assumes fluid traffic: no packets but those that leave a NIC in turn, no queues in the fabric, no head-of-line
+//! Assumes fluid traffic: no packets but those that leave a NIC or come to one in turn, no queues in the fabric, no head-of-line
 //! blocking there. It holds where messages are long against packets, and beside that where NICs, not the fabric, are what
 //! short ones wait for.
 //!
