@@ -14,7 +14,7 @@
 //! adaptive routes, which depend on the order in which messages begin.
 //!
 //! Source: the `packet` model, whose routers send packets one after the other. Validity: incasts of one and two packets on
-//! presets end within 5 % of `packet`; those of four packets, up to 20 % late, since routers with few inputs in use pass some
+//! presets end within 5 % of `packet`; those of four packets, 12 % early to 20 % late, since routers with few inputs in use pass some
 //! messages on before others. Senders with several messages, as in all-to-alls, take turns of their own: with turns at both
 //! ends, NICs would be idle.
 
