@@ -15,7 +15,7 @@ use engine::{Queue, Time};
 use super::Packet;
 use super::index::ChannelIndex;
 use super::size::Span;
-use super::switch::{Credit, Departure, Source};
+use super::switch::{Credit, Departure, Remaining, Source};
 use crate::topology::LinkId;
 
 impl Packet {
@@ -25,34 +25,40 @@ impl Packet {
         if self.switch.is_shared(link) {
             return self.allocate_shared_crossing(now, link, queue);
         }
-        if let Some(input) = self.switch.choose_crossing(now, link, &self.packets, &self.messages) {
+        let (input, remaining) = self.switch.choose_crossing(now, link, &self.packets, &self.messages);
+        if let Some(input) = input {
             self.cross(now, link, input, queue);
         }
-        self.send_stored(now, link, queue);
+        self.send_stored(now, link, remaining, queue);
     }
 
     /// The same for the outputs of the NIC of `first`.
     #[cold]
     fn allocate_shared_crossing(&mut self, now: Time, first: LinkId, queue: &mut Queue) {
-        while let Some((link, input)) =
-            self.switch.choose_shared_crossing(now, first, &self.packets, &self.messages)
-        {
-            self.switch.take_shared(link, Source::Channel(input), &mut self.packets);
-            self.cross(now, link, input, queue);
-        }
+        let remaining = loop {
+            match self.switch.choose_shared_crossing(now, first, &self.packets, &self.messages) {
+                Err(remaining) => break remaining,
+                Ok((link, input)) => {
+                    self.switch.take_shared(link, Source::Channel(input), &mut self.packets);
+                    self.cross(now, link, input, queue);
+                }
+            }
+        };
         for link in self.switch.in_turn(first) {
-            self.send_stored(now, link, queue);
+            let remaining = self.switch.remaining_for(now, link, remaining);
+            self.send_stored(now, link, remaining, queue);
         }
     }
 
-    /// The output `link` sends a packet from its buffers, if it can.
-    fn send_stored(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
+    /// The output `link` sends a packet from its buffers, if it can, and looks again when what `remains` of its requests may
+    /// cross.
+    fn send_stored(&mut self, now: Time, link: LinkId, remaining: Remaining, queue: &mut Queue) {
         match self.switch.choose_departure(now, link, &self.packets, &self.messages, queue) {
             Departure::Nothing => {}
             Departure::Stalled(channel) => self.note_stall(now, channel),
             Departure::Granted(channel) => self.depart(now, link, channel, queue),
         }
-        self.switch.look_again(now, link, queue);
+        self.switch.look_again(now, link, remaining, queue);
     }
 
     /// The first packet of the channel `input` crosses to the output `link`.
@@ -63,6 +69,9 @@ impl Packet {
         if self.switch.has_credits() {
             let credit = Credit { size, held_by: crossing.held_by };
             self.send_credit(now, crossing.credit_at, input, credit, queue);
+        }
+        if self.switch.asks_ahead() {
+            self.switch.ask_ahead(input, &self.packets, queue);
         }
         if self.recorder.is_watching() {
             self.note_crossing(Span { begin: now, end: crossing.end }, input, packet);

@@ -8,7 +8,6 @@ use super::index::{
     ChannelIndex, Course, MessageIndex, MessageNumber, PacketIndex, PacketNumber, PartIndex, PathIndex,
 };
 use super::rerouting::Way;
-use super::steps::Step;
 use super::transfers::Role;
 use super::waits::Waits;
 use crate::message::{CROSSING_WORDS, Crossing};
@@ -68,7 +67,7 @@ impl Packet {
             Import::Packet(words) => {
                 let (packet, channel) = self.take_in_packet(crossing.at, words);
                 self.border.count_in(size_of(words));
-                queue.place(crossing.at, crossing.key, Step::Ready(packet, channel).token());
+                self.come(packet, channel, (crossing.at, crossing.key), queue);
             }
         }
     }

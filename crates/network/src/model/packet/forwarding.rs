@@ -1,6 +1,6 @@
 //! Forwarding: packets ask for links, are granted them, and leave over them.
 
-use engine::{Bandwidth, Duration, Queue, Time};
+use engine::{Bandwidth, Duration, Key, Queue, Time};
 
 use super::index::Course;
 use super::index::{ChannelIndex, MessageIndex, PacketIndex, PacketNumber, PathIndex, SenderIndex};
@@ -34,6 +34,26 @@ impl Packet {
         packet
     }
 
+    /// `packet` comes by `channel`, and has passed the pipeline of the router there at a time and with a key.
+    #[inline(always)]
+    pub(super) fn come(
+        &mut self,
+        packet: PacketIndex,
+        channel: ChannelIndex,
+        (ready, key): (Time, Key),
+        queue: &mut Queue,
+    ) {
+        if self.switch.asks_ahead() {
+            if self.switch.line_up(packet, channel, &mut self.packets) {
+                self.switch.ask_ahead(channel, &self.packets, queue);
+            }
+            if !self.recorder.is_watching() && !self.switch.marks_packets() {
+                return;
+            }
+        }
+        queue.place(ready, key, Step::Ready(packet, channel).token());
+    }
+
     /// `packet` has passed the pipeline of the router that it has reached by `channel`.
     pub(super) fn ready(&mut self, now: Time, packet: PacketIndex, channel: ChannelIndex, queue: &mut Queue) {
         if self.rerouting.is_some() && self.is_lost_in_router(now, packet, channel, queue) {
@@ -42,7 +62,7 @@ impl Packet {
         if self.switch.marks_packets() {
             self.switch.count_in(packet, &self.packets[packet]);
         }
-        if self.switch.line_up(packet, channel, &mut self.packets) {
+        if !self.switch.asks_ahead() && self.switch.line_up(packet, channel, &mut self.packets) {
             self.call_front(now, channel, queue);
         }
         if self.recorder.is_watching() {
@@ -82,7 +102,7 @@ impl Packet {
         }
         if let Some(line) = line {
             for channel in self.switch.line_is_idle(line) {
-                if self.switch.wake_front(channel, &self.packets) {
+                if self.switch.may_wake_front(channel) {
                     self.request(channel);
                 }
             }
@@ -103,7 +123,7 @@ impl Packet {
         match self.switch.allocate(now, link, &self.packets, &self.messages, queue) {
             Allocation::Nothing => {}
             Allocation::Stalled(channel) => self.note_stall(now, channel),
-            Allocation::Granted(source) => self.grant(now, link, source, queue),
+            Allocation::Granted(source, next) => self.grant(now, link, source, next, queue),
         }
     }
 
@@ -116,22 +136,30 @@ impl Packet {
             match allocation {
                 Allocation::Nothing => return,
                 Allocation::Stalled(channel) => return self.note_stall(now, channel),
-                Allocation::Granted(source) => {
+                Allocation::Granted(source, next) => {
                     self.switch.take_shared(link, source, &mut self.packets);
-                    self.grant(now, link, source, queue);
+                    self.grant(now, link, source, next, queue);
                 }
             }
         }
     }
 
-    /// The packet of `source` leaves over `link`.
+    /// The packet of `source` leaves over `link`; others may from `next` on.
     #[inline(always)]
-    fn grant(&mut self, now: Time, link: LinkId, source: Source, queue: &mut Queue) {
-        let (end, line) = match source {
-            Source::Channel(input) => self.forward(now, link, input, queue),
-            Source::Sender(sender) => (self.launch(now, link, sender, queue), None),
-        };
-        self.switch.schedule_next(link, end, line, queue);
+    fn grant(&mut self, now: Time, link: LinkId, source: Source, next: Time, queue: &mut Queue) {
+        match source {
+            Source::Channel(input) => {
+                let (end, line) = self.forward(now, link, input, queue);
+                self.switch.schedule_next(link, next.max(end), line, queue);
+            }
+            Source::Sender(sender) => {
+                let end = self.launch(now, link, sender, queue);
+                // The sender may have asked again.
+                if self.switch.has_requests(link) {
+                    self.switch.look_at(link, end, queue);
+                }
+            }
+        }
     }
 
     /// Sends the first packet of the channel `input` over `link`. Gives the time at which its tail has left the
@@ -156,6 +184,9 @@ impl Packet {
             self.send_credit(now, credit_at, input, Credit { size, held_by }, queue);
         }
         self.transmit(link, Span { begin: now, end }, Source::Channel(input), packet, queue);
+        if self.switch.asks_ahead() {
+            self.switch.ask_ahead(input, &self.packets, queue);
+        }
         (end, line)
     }
 
@@ -260,7 +291,10 @@ impl Packet {
         let ready = head + pipeline;
         state.ready = ready;
         match self.border.end(link) {
-            None => queue.push(ready, self.switch.owner(), Step::Ready(packet, wants).token()),
+            None => {
+                let key = queue.stamp(self.switch.owner());
+                self.come(packet, wants, (ready, key), queue);
+            }
             Some(part) => self.hand_over(part, ready, packet, wants, queue),
         }
     }

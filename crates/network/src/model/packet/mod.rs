@@ -179,14 +179,18 @@ impl Packet {
         let is_lossy = rerouting.is_some() || format.reliability().is_lossy();
         let host_interface = HostInterface::new(topology, &hosts, transport.is_some());
         let channels = fabric.routing.channel_count();
-        let switch = Switch::new(topology, channels, &options, host_interface.senders(), is_lossy);
+        let mut switch = Switch::new(topology, channels, &options, host_interface.senders(), is_lossy);
+        let routes = Routes::new(&fabric, switch.channel_count(), rerouting.is_some());
+        if !routes.each_packet() && !routes.has_decisions() {
+            switch.begin_asking_ahead();
+        }
         let wire = options.wire(Bytes(0));
         let least = transport.as_ref().map_or(wire, |transport| transport.least(&options));
         Packet {
             format,
             messages: Messages::default(),
             packets: Packets::default(),
-            routes: Routes::new(&fabric, switch.channel_count(), rerouting.is_some()),
+            routes,
             host_interface,
             border: Border::new(part, topology, &switch, least),
             switch,

@@ -19,8 +19,26 @@ pub(in super::super) enum Allocation {
     Nothing,
     /// Nothing is sent for lack of credit in this channel, and in others behind it.
     Stalled(ChannelIndex),
-    /// The packet of this source is sent.
-    Granted(Source),
+    /// The packet of this source is sent; others may be from this time on.
+    Granted(Source, Time),
+}
+
+/// Requests that an output has not granted.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Remaining {
+    /// Time from which on one of them may go, as far as its own end is concerned; [`Time::NEVER`] without one.
+    pub ready_at: Time,
+    /// True if one of them lacks room.
+    pub lacks_room: bool,
+}
+
+impl Remaining {
+    /// No requests.
+    pub const NONE: Remaining = Remaining { ready_at: Time::NEVER, lacks_room: false };
+
+    fn note(&mut self, ready_at: Time) {
+        self.ready_at = self.ready_at.min(ready_at);
+    }
 }
 
 /// The best request that an output has found so far.
@@ -35,8 +53,8 @@ struct Choice {
 struct Look {
     wants: ChannelIndex,
     size: WireSize,
-    /// True if nothing at its own end is in the way.
-    is_ready: bool,
+    /// Time from which on nothing at its own end is in the way.
+    ready_at: Time,
     /// The request behind it.
     next: Requester,
 }
@@ -62,7 +80,7 @@ impl Switch {
         }
         let mut next_credit = Time::NEVER;
         let mut lacking: Option<ChannelIndex> = None;
-        let chosen = self.choose(now, link, packets, messages, |switch, wants, size| {
+        let (chosen, remaining) = self.choose(now, link, packets, messages, |switch, wants, size| {
             let has_credit = switch.has_credit(now, wants, size, &mut next_credit);
             if !has_credit {
                 lacking = Some(lacking.map_or(wants, |lacking| lacking.min(wants)));
@@ -70,16 +88,17 @@ impl Switch {
             has_credit
         });
         if let Some(source) = chosen {
-            return Allocation::Granted(source);
+            return Allocation::Granted(source, remaining.ready_at);
         }
-        if next_credit != Time::NEVER {
-            self.look_at(link, next_credit, queue);
+        let next = next_credit.min(remaining.ready_at);
+        if next != Time::NEVER {
+            self.look_at(link, next, queue);
         }
         lacking.map_or(Allocation::Nothing, Allocation::Stalled)
     }
 
     /// The best of the requests for `link` for which nothing is in the way at their own end, and which `may_go`; then it is
-    /// granted.
+    /// granted. Gives the others, too.
     #[inline(always)]
     pub(super) fn choose(
         &mut self,
@@ -88,27 +107,39 @@ impl Switch {
         packets: &Packets,
         messages: &Messages,
         mut may_go: impl FnMut(&mut Switch, ChannelIndex, WireSize) -> bool,
-    ) -> Option<Source> {
+    ) -> (Option<Source>, Remaining) {
         let port = &self.ports[link.at()];
         let (mut requester, mut before, last) = (port.requests, Requester::NONE, port.granted);
         let mut chosen: Option<Choice> = None;
+        let mut remaining = Remaining::NONE;
         while requester != Requester::NONE {
-            let look = self.look(now, requester, packets);
-            if look.is_ready && may_go(self, look.wants, look.size) {
+            let look = self.look(requester, packets);
+            if look.ready_at > now {
+                remaining.note(look.ready_at);
+            } else if may_go(self, look.wants, look.size) {
                 // Mostly there is one request, which needs no key.
                 let key = |requester| self.key(requester, last, packets, messages);
+                if chosen.is_some() {
+                    remaining.note(now);
+                }
                 if chosen.is_none_or(|chosen| key(requester) < key(chosen.requester)) {
                     chosen = Some(Choice { requester, before });
                 }
+            } else {
+                remaining.lacks_room = true;
             }
             before = requester;
             requester = look.next;
         }
-        let Choice { requester, before } = chosen?;
+        let Some(Choice { requester, before }) = chosen else { return (None, remaining) };
         let source = self.source(requester);
         self.ports[link.at()].granted = requester;
         self.unlink(link, before, source);
-        Some(source)
+        if remaining.lacks_room {
+            // The others find no room at the next look either, unless some comes until then.
+            remaining.note(now);
+        }
+        (Some(source), remaining)
     }
 
     /// True if the buffer at the end of channel `wants` has room for `size` bytes. Else notes that, and when it will have,
@@ -140,18 +171,18 @@ impl Switch {
     }
 
     #[inline(always)]
-    fn look(&self, now: Time, requester: Requester, packets: &Packets) -> Look {
+    fn look(&self, requester: Requester, packets: &Packets) -> Look {
         match self.channels.get(requester.0 as usize) {
             Some(channel) => {
                 let link = self.link_of(ChannelIndex(requester.0));
                 let packet = &packets[channel.front];
-                let is_ready = self.ports[link.at()].line_idle_at <= now;
-                Look { wants: packet.wants, size: packet.size, is_ready, next: channel.next }
+                let ready_at = self.ports[link.at()].line_idle_at.max(packet.ready);
+                Look { wants: packet.wants, size: packet.size, ready_at, next: channel.next }
             }
             None => {
                 let listed = &self.requests[SenderIndex(requester.0 - self.channels.len() as u32)];
                 let request = &listed.request;
-                Look { wants: request.wants, size: request.size, is_ready: true, next: listed.next }
+                Look { wants: request.wants, size: request.size, ready_at: request.asked, next: listed.next }
             }
         }
     }
@@ -179,17 +210,26 @@ impl Switch {
         }
     }
 
-    /// Schedules what follows the transmission over `link` that ends at `end`: the output's next look, if there are
-    /// requests, and that of the inputs which wait for the crossbar line of `line`.
+    /// Schedules what follows the transmission over `link`: the output's next look at `next`, when it is idle and others may
+    /// be sent, and that of the inputs which wait for the crossbar line of `line`.
     #[inline]
-    pub fn schedule_next(&mut self, link: LinkId, end: Time, mut line: Option<LinkId>, queue: &mut Queue) {
-        if let Some(waited) = line {
-            let idle_at = self.ports[waited.at()].line_idle_at;
-            if idle_at < end {
-                queue.push(idle_at, self.owner, Step::Idle { output: None, line }.token());
-                line = None;
+    pub fn schedule_next(&mut self, link: LinkId, next: Time, line: Option<LinkId>, queue: &mut Queue) {
+        let Some(waited) = line else {
+            if next != Time::NEVER {
+                self.look_at(link, next, queue);
+            }
+            return;
+        };
+        let line_idle_at = self.ports[waited.at()].line_idle_at;
+        let port = &mut self.ports[link.at()];
+        let mut output = (next < port.looks_at).then_some(link);
+        if output.is_some() {
+            port.looks_at = next;
+            if next != line_idle_at {
+                queue.push(next, self.owner, Step::Idle { output, line: None }.token());
+                output = None;
             }
         }
-        self.schedule_lines(end, link, line, queue);
+        queue.push(line_idle_at, self.owner, Step::Idle { output, line }.token());
     }
 }

@@ -31,7 +31,7 @@ use nic_links::NicLinks;
 use output_buffers::OutputBuffers;
 use requests::Listed;
 
-pub(super) use allocation::Allocation;
+pub(super) use allocation::{Allocation, Remaining};
 pub(super) use credits::Credit;
 pub(super) use links::LinkKind;
 pub(super) use output_buffers::Departure;
@@ -134,6 +134,8 @@ pub(super) struct Switch {
     buffer: Option<Bytes>,
     /// True if packets get lost.
     is_lossy: bool,
+    /// True if packets line up and ask as soon as they are sent, for when they can go on.
+    asks_ahead: bool,
     /// Packets that have been sent.
     packet_hops: u64,
     /// Owner of all events here.
@@ -172,6 +174,7 @@ impl Switch {
             arbitration: options.arbitration,
             buffer: options.buffer,
             is_lossy,
+            asks_ahead: false,
             packet_hops: 0,
             owner: Owner::new(Lane::Network, topology.hosts()),
         }
@@ -199,6 +202,18 @@ impl Switch {
     #[inline]
     pub fn owner(&self) -> Owner {
         self.owner
+    }
+
+    /// Packets line up at the end of a link when it sends them, and ask when they are first: nothing looks at them before
+    /// they are ready.
+    pub fn begin_asking_ahead(&mut self) {
+        self.asks_ahead = true;
+    }
+
+    /// True if packets line up and ask as soon as they are sent.
+    #[inline]
+    pub fn asks_ahead(&self) -> bool {
+        self.asks_ahead
     }
 
     /// True if buffers have a limit.
@@ -247,7 +262,7 @@ impl Switch {
 
     /// Lets the output `link` look again at `at`, unless it does so earlier.
     #[inline]
-    fn look_at(&mut self, link: LinkId, at: Time, queue: &mut Queue) {
+    pub fn look_at(&mut self, link: LinkId, at: Time, queue: &mut Queue) {
         let link = self.first_link(link);
         let port = &mut self.ports[link.at()];
         if at < port.looks_at {

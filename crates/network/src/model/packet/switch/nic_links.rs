@@ -10,7 +10,7 @@ use super::super::index::ChannelIndex;
 use super::super::messages::Messages;
 use super::super::packets::Packets;
 use super::Switch;
-use super::allocation::Allocation;
+use super::allocation::{Allocation, Remaining};
 use super::requests::{Requester, Source};
 use crate::topology::{LinkId, Topology};
 
@@ -119,7 +119,7 @@ impl Switch {
                 next_look = next_look.min(idle_at);
                 continue;
             }
-            let chosen = self.choose(now, first, packets, messages, |switch, wants, size| {
+            let (chosen, remaining) = self.choose(now, first, packets, messages, |switch, wants, size| {
                 let wants = switch.channel_count.same_on(link, wants);
                 let has_credit = switch.has_credit(now, wants, size, &mut next_look);
                 if !has_credit {
@@ -129,8 +129,9 @@ impl Switch {
             });
             if let Some(source) = chosen {
                 self.end_turn(link);
-                return (link, Allocation::Granted(source));
+                return (link, Allocation::Granted(source, Time::NEVER));
             }
+            next_look = next_look.min(remaining.ready_at);
         }
         if next_look != Time::NEVER {
             self.look_at(first, next_look, queue);
@@ -139,21 +140,34 @@ impl Switch {
     }
 
     /// The outputs of the NIC of `first`, which have buffers, choose among the packets that ask to cross to it: an output,
-    /// and the channel whose first packet crosses.
+    /// and the channel whose first packet crosses. Without one, what remains for the outputs to which a line is idle.
     pub fn choose_shared_crossing(
         &mut self,
         now: Time,
         first: LinkId,
         packets: &Packets,
         messages: &Messages,
-    ) -> Option<(LinkId, ChannelIndex)> {
+    ) -> Result<(LinkId, ChannelIndex), Remaining> {
+        let mut remaining = Remaining::NONE;
         for link in self.in_turn(first) {
-            if let Some(input) = self.choose_crossing(now, link, packets, messages) {
+            let (chosen, rest) = self.choose_crossing(now, link, packets, messages);
+            if let Some(input) = chosen {
                 self.end_turn(link);
-                return Some((link, input));
+                return Ok((link, input));
+            }
+            if self.crossing_at(link).is_some_and(|at| at <= now) {
+                remaining = rest;
             }
         }
-        None
+        Err(remaining)
+    }
+
+    /// The requests of the same NIC that remain for its output `link`, of those that remain for outputs to which a line is
+    /// idle.
+    pub fn remaining_for(&self, now: Time, link: LinkId, remaining: Remaining) -> Remaining {
+        let is_busy = self.crossing_at(link).is_some_and(|at| at > now);
+        let waits = is_busy && self.has_requests(self.first_link(link));
+        if waits { Remaining { ready_at: now, lacks_room: true } } else { remaining }
     }
 
     /// `source`, which is granted `link` of a NIC, takes it in place of the first.

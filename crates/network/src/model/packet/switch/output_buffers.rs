@@ -14,8 +14,9 @@ use super::super::size::WireSize;
 use super::super::steps::Step;
 use super::super::waits::Resource;
 use super::Switch;
+use super::allocation::Remaining;
 use super::passage::wait_in_turn;
-use super::requests::{Requester, Source};
+use super::requests::Source;
 use crate::topology::LinkId;
 
 /// The buffers at the starts of all links; those of hosts' own links are never used.
@@ -167,33 +168,43 @@ impl Switch {
         self.outputs.as_mut().expect("outputs have buffers")
     }
 
-    /// The output `link` chooses among the packets that ask to cross to it: the channel whose first does.
+    /// Time at which the crossbar's line to the output `link` is idle, where that has buffers.
+    #[inline]
+    pub(super) fn crossing_at(&self, link: LinkId) -> Option<Time> {
+        self.outputs.as_ref().map(|outputs| outputs.ports[link.at()].line_idle_at)
+    }
+
+    /// The output `link` chooses among the packets that ask to cross to it: the channel whose first does, and what remains.
     pub fn choose_crossing(
         &mut self,
         now: Time,
         link: LinkId,
         packets: &Packets,
         messages: &Messages,
-    ) -> Option<ChannelIndex> {
+    ) -> (Option<ChannelIndex>, Remaining) {
+        let first = self.first_link(link);
+        if !self.has_requests(first) {
+            return (None, Remaining::NONE);
+        }
         let is_link_idle = self.ports[link.at()].idle_at <= now;
         let outputs = self.outputs();
         if is_link_idle {
             outputs.reclaim(link);
         }
         if outputs.ports[link.at()].line_idle_at > now {
-            return None;
+            return (None, Remaining { ready_at: now, lacks_room: false });
         }
-        let first = self.first_link(link);
-        let chosen = self.choose(now, first, packets, messages, |switch, wants, size| {
+        let (chosen, remaining) = self.choose(now, first, packets, messages, |switch, wants, size| {
             let wants = switch.channel_count.same_on(link, wants);
             let buffer = &mut switch.outputs().buffers[wants.at()];
             buffer.lacks |= buffer.room < size;
             buffer.room >= size
         });
-        match chosen? {
-            Source::Channel(channel) => Some(channel),
+        let channel = chosen.map(|source| match source {
+            Source::Channel(channel) => channel,
             Source::Sender(sender) => panic!("{sender:?} asks for {link:?}, which is no link of its host"),
-        }
+        });
+        (channel, remaining)
     }
 
     /// `packet`, the first of channel `input` until now, crosses to the output `link`.
@@ -227,24 +238,10 @@ impl Switch {
         let port = &mut outputs.ports[link.at()];
         port.packets += 1;
         port.line_idle_at = end;
-        let line = self.hold_line(from, end);
-        self.schedule_lines(end, link, line, queue);
+        if let Some(line) = self.hold_line(from, end) {
+            queue.push(end, self.owner, Step::Idle { output: None, line: Some(line) }.token());
+        }
         Crossing { end, credit_at: end + come.cable, held_by }
-    }
-
-    /// Schedules what follows a crossing to `link` that ends at `end`: the output's next look, if there are requests, and
-    /// that of the inputs which wait for the crossbar line of `line`.
-    #[inline]
-    pub fn schedule_lines(&mut self, end: Time, link: LinkId, line: Option<LinkId>, queue: &mut Queue) {
-        let port = &mut self.ports[link.at()];
-        let waits = port.requests != Requester::NONE && end < port.looks_at;
-        if waits {
-            port.looks_at = end;
-        }
-        if waits || line.is_some() {
-            let output = waits.then_some(link);
-            queue.push(end, self.owner, Step::Idle { output, line }.token());
-        }
     }
 
     /// The output `link` chooses among the first packets of its buffers.
@@ -310,18 +307,14 @@ impl Switch {
         buffer.left_at = end;
     }
 
-    /// Lets the output `link` look again when the crossbar's line to it or its link is idle, if something waits for that.
-    /// Returning credit and idle lines of inputs wake the packets that wait for them.
-    pub fn look_again(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
+    /// Lets the output `link` look again when what `remains` of its requests may cross, or when its link is idle, if
+    /// something waits for that. Returning credit wakes the packets that wait for it.
+    pub fn look_again(&mut self, now: Time, link: LinkId, remaining: Remaining, queue: &mut Queue) {
         let OutputPort { line_idle_at, packets, .. } = self.outputs().ports[link.at()];
-        let has_requests = self.ports[self.first_link(link).at()].requests != Requester::NONE;
-        let port = &self.ports[link.at()];
-        let mut at = Time::NEVER;
-        if has_requests && line_idle_at > now {
-            at = line_idle_at;
-        }
-        if (has_requests || packets > 0) && port.idle_at > now {
-            at = at.min(port.idle_at);
+        let idle_at = self.ports[link.at()].idle_at;
+        let mut at = remaining.ready_at.max(line_idle_at);
+        if idle_at > now && (packets > 0 || remaining.lacks_room) {
+            at = at.min(idle_at);
         }
         if at != Time::NEVER {
             self.look_at(link, at, queue);

@@ -9,7 +9,7 @@ use super::super::steps::Step;
 use super::super::waits::Resource;
 use super::Switch;
 use super::credits::Credit;
-use super::links::LinkKind;
+use super::links::{LinkKind, VirtualChannel};
 use super::requests::Requester;
 use crate::topology::LinkId;
 
@@ -66,11 +66,13 @@ impl Switch {
         }
     }
 
-    /// The crossbar's line of `link` is busy until `end`: the link, if somebody there waits to hear of it.
+    /// The crossbar's line of `link` is busy until `end`: the link, if a first packet there waits to hear of it, which has not
+    /// asked.
     #[inline(always)]
     pub(super) fn hold_line(&mut self, link: LinkId, end: Time) -> Option<LinkId> {
         let channels = self.channel_count.range(link);
-        let waits = self.channels[channels].iter().any(|channel| !channel.is_empty());
+        let waits = |channel: &VirtualChannel| !channel.is_empty() && !channel.asks();
+        let waits = !self.asks_ahead && self.channels[channels].iter().any(waits);
         let port = &mut self.ports[link.at()];
         port.line_idle_at = end;
         port.line_told = waits;
@@ -181,27 +183,18 @@ impl Switch {
         }
     }
 
-    /// The crossbar's line of `link` is idle. Gives its channels, see [`Switch::wake_front`].
+    /// The crossbar's line of `link` is idle. Gives its channels.
     #[inline]
     pub fn line_is_idle(&mut self, link: LinkId) -> impl Iterator<Item = ChannelIndex> + use<> {
         self.ports[link.at()].line_told = false;
         self.channel_count.channels(link)
     }
 
-    /// The crossbar's line of `channel` is idle: the output that its first packet asks for may choose again. True if that
-    /// packet has not asked yet.
+    /// True if `channel` has a first packet that has not asked.
     #[inline]
-    pub fn wake_front(&mut self, channel: ChannelIndex, packets: &Packets) -> bool {
+    pub fn may_wake_front(&self, channel: ChannelIndex) -> bool {
         let state = &self.channels[channel.at()];
-        if state.is_empty() {
-            return false;
-        }
-        if state.asks() {
-            let link = self.link_of(packets[state.front].wants);
-            self.mark(link);
-            return false;
-        }
-        true
+        !state.is_empty() && !state.asks()
     }
 }
 

@@ -1,11 +1,12 @@
 //! Requests for links: of packets that are first of their channels, and of the senders of hosts.
 
-use engine::Time;
+use engine::{Queue, Time};
 
 use super::super::NONE;
 use super::super::index::{ChannelIndex, PacketIndex, SenderIndex};
 use super::super::packets::Packets;
 use super::super::size::WireSize;
+use super::super::steps::Step;
 use super::Switch;
 use crate::topology::LinkId;
 
@@ -87,6 +88,35 @@ impl Switch {
         let link = self.channel_count.link_of(packets[state.front].wants);
         state.next = std::mem::replace(&mut self.ports[link.at()].requests, Requester(channel.0));
         self.mark(link);
+    }
+
+    /// The first packet of `channel`, if there is one, asks for the channel that is next on its way. The output looks at it
+    /// when the packet is ready and its ways through the crossbar are idle.
+    pub fn ask_ahead(&mut self, channel: ChannelIndex, packets: &Packets, queue: &mut Queue) {
+        let state = &mut self.channels[channel.at()];
+        if state.is_empty() {
+            return;
+        }
+        let front = &packets[state.front];
+        let line = self.channel_count.link_of(channel);
+        let ready_at = front.ready.max(self.ports[line.at()].line_idle_at);
+        if ready_at <= queue.now() {
+            // Outputs that decide at this instant must not see it before the next round.
+            let event = Step::Idle { output: None, line: Some(line) };
+            return queue.push(ready_at, self.owner, event.token());
+        }
+        let link = self.channel_count.link_of(front.wants);
+        state.next = std::mem::replace(&mut self.ports[link.at()].requests, Requester(channel.0));
+        self.look_at(link, ready_at.max(self.takes_at(link)), queue);
+    }
+
+    /// Time before which the output `link` takes no packet.
+    #[inline]
+    fn takes_at(&self, link: LinkId) -> Time {
+        if self.is_shared(link) {
+            return Time::ZERO;
+        }
+        self.crossing_at(link).unwrap_or(self.ports[link.at()].idle_at)
     }
 
     /// `sender` asks for its host's link, which this gives.
