@@ -13,7 +13,8 @@
 use engine::{Queue, Time};
 
 use super::Packet;
-use super::index::ChannelIndex;
+use super::index::{ChannelIndex, PacketIndex};
+use super::packets::InTransit;
 use super::size::Span;
 use super::switch::{Credit, Departure, Remaining, Source};
 use crate::topology::LinkId;
@@ -56,16 +57,20 @@ impl Packet {
         match self.switch.choose_departure(now, link, &self.packets, &self.messages, queue) {
             Departure::Nothing => {}
             Departure::Stalled(channel) => self.note_stall(now, channel),
-            Departure::Granted(channel) => self.depart(now, link, channel, queue),
+            Departure::Granted(channel) => {
+                let packet = self.switch.take_stored(channel, &mut self.packets);
+                self.depart(now, link, channel, packet, queue);
+            }
         }
         self.switch.look_again(now, link, remaining, queue);
     }
 
-    /// The first packet of the channel `input` crosses to the output `link`.
+    /// The first packet of the channel `input` crosses to the output `link`, and leaves over it at once if nothing is in its
+    /// way.
     fn cross(&mut self, now: Time, link: LinkId, input: ChannelIndex, queue: &mut Queue) {
         let packet = self.switch.take_front(input, &mut self.packets);
-        let size = self.packets[packet].size;
-        let crossing = self.switch.cross(now, link, input, packet, &mut self.packets, queue);
+        let InTransit { size, wants, .. } = self.packets[packet];
+        let crossing = self.switch.cross(now, link, input, packet, &mut self.packets[packet], queue);
         if self.switch.has_credits() {
             let credit = Credit { size, held_by: crossing.held_by };
             self.send_credit(now, crossing.credit_at, input, credit, queue);
@@ -76,12 +81,22 @@ impl Packet {
         if self.recorder.is_watching() {
             self.note_crossing(Span { begin: now, end: crossing.end }, input, packet);
         }
+        if self.switch.may_depart(now, link, wants, size) {
+            self.depart(now, link, wants, packet, queue);
+        } else {
+            self.switch.store(packet, wants, &mut self.packets);
+        }
     }
 
-    /// The first packet in the output buffer of `channel` leaves over `link`.
-    #[inline(never)]
-    fn depart(&mut self, now: Time, link: LinkId, channel: ChannelIndex, queue: &mut Queue) {
-        let packet = self.switch.take_stored(channel, &mut self.packets);
+    /// `packet`, which has crossed to the output buffer of `channel`, leaves over `link`.
+    fn depart(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        channel: ChannelIndex,
+        packet: PacketIndex,
+        queue: &mut Queue,
+    ) {
         if self.switch.marks_packets() {
             self.count_out(packet, true);
         }

@@ -214,12 +214,11 @@ impl Switch {
         link: LinkId,
         input: ChannelIndex,
         packet: PacketIndex,
-        packets: &mut Packets,
+        state: &mut InTransit,
         queue: &mut Queue,
     ) -> Crossing {
         let (from, resource) = (self.link_of(input), self.kind(link).resource);
         let come = *self.kind(from);
-        let state = &mut packets[packet];
         let (wants, size, ready) = (state.wants, state.size, state.ready);
         let end = (now + self.crossing_time(&come, link, size)).max(state.tail + come.pipeline);
 
@@ -233,15 +232,28 @@ impl Switch {
         (state.tail, state.ready) = (end, now);
 
         let outputs = self.outputs();
-        outputs.push(packet, wants, packets);
         outputs.note_origin(packet, Origin { input, ready });
-        let port = &mut outputs.ports[link.at()];
-        port.packets += 1;
-        port.line_idle_at = end;
+        outputs.ports[link.at()].line_idle_at = end;
         if let Some(line) = self.hold_line(from, end) {
             queue.push(end, self.owner, Step::Idle { output: None, line: Some(line) }.token());
         }
         Crossing { end, credit_at: end + come.cable, held_by }
+    }
+
+    /// True if a packet of `size` that has just crossed to the buffer of channel `wants` may leave over `link` at once: it is
+    /// the only one there, and the link and credits are there.
+    pub fn may_depart(&mut self, now: Time, link: LinkId, wants: ChannelIndex, size: WireSize) -> bool {
+        self.outputs().ports[link.at()].packets == 0
+            && self.ports[link.at()].idle_at <= now
+            && self.has_credit(now, wants, size, &mut { Time::NEVER })
+    }
+
+    /// `packet`, which has crossed to the output buffer of `channel`, waits there.
+    pub fn store(&mut self, packet: PacketIndex, channel: ChannelIndex, packets: &mut Packets) {
+        let link = self.link_of(channel);
+        let outputs = self.outputs();
+        outputs.push(packet, channel, packets);
+        outputs.ports[link.at()].packets += 1;
     }
 
     /// The output `link` chooses among the first packets of its buffers.
@@ -286,23 +298,23 @@ impl Switch {
         lacking.map_or(Departure::Nothing, Departure::Stalled)
     }
 
-    /// Takes the first packet out of the output buffer of `channel`; its room is free when it has left.
+    /// Takes the first packet out of the output buffer of `channel`.
     pub fn take_stored(&mut self, channel: ChannelIndex, packets: &mut Packets) -> PacketIndex {
         let link = self.link_of(channel);
-        let outputs = self.outputs();
-        outputs.reclaim(link);
-        let packet = outputs.pop(channel, link, packets);
-        let port = &mut outputs.ports[link.at()];
-        (port.sent, port.leaving) = (channel, packets[packet].size);
-        packet
+        self.outputs().pop(channel, link, packets)
     }
 
-    /// `packet`, the first in the output buffer of `channel` until now, is sent until `end`. Adds to its waits.
+    /// `packet`, which was first in the output buffer of `channel`, is sent until `end`, when its room there is free. Adds to
+    /// its waits.
     pub fn end_wait_in_store(&mut self, now: Time, channel: ChannelIndex, end: Time, packet: &mut InTransit) {
         let link = self.link_of(channel);
         let resource = self.kind(link).resource;
-        let turn = self.turn_at(now, link, channel, packet.size);
-        let buffer = &mut self.outputs().buffers[channel.at()];
+        let turn = self.turn_of(now, link, channel, packet);
+        let outputs = self.outputs();
+        outputs.reclaim(link);
+        let port = &mut outputs.ports[link.at()];
+        (port.sent, port.leaving) = (channel, packet.size);
+        let buffer = &mut outputs.buffers[channel.at()];
         wait_in_turn(packet, now, buffer.left_at, &mut buffer.held_by, turn, resource);
         buffer.left_at = end;
     }

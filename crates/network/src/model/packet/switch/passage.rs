@@ -129,11 +129,27 @@ impl Switch {
         self.kind(link).resource
     }
 
+    /// The same of `packet`, which has mostly not waited: then nobody asks for it.
+    #[inline(always)]
+    pub(super) fn turn_of(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        wants: ChannelIndex,
+        packet: &InTransit,
+    ) -> Resource {
+        if packet.ready < now {
+            return self.turn_at(now, link, wants, packet.size);
+        }
+        self.channels[wants.at()].lacks = false;
+        Resource::NOTHING
+    }
+
     /// Adds to the waits of `packet`, the first of channel `input` until now, which leaves by `link`. Gives what it waited
     /// for.
     #[inline]
     fn end_wait(&mut self, now: Time, link: LinkId, input: ChannelIndex, packet: &mut InTransit) -> Resource {
-        let turn = self.turn_at(now, link, packet.wants, packet.size);
+        let turn = self.turn_of(now, link, packet.wants, packet);
         let resource = self.kinds[usize::from(self.ports[link.at()].kind)].resource;
         let channel = &mut self.channels[input.at()];
         wait_in_turn(packet, now, channel.left_at, &mut channel.held_by, turn, resource)
