@@ -12,6 +12,17 @@ use super::waits::{Resource, Waits};
 use crate::message::{Arrival, Happening, Message};
 
 impl Packet {
+    /// True if nothing happens when a packet of `slot` comes whose transmission to its host has begun: others come after it,
+    /// by the same link, and nobody else counts them.
+    #[inline]
+    pub(super) fn comes_unnoticed(&self, slot: &Slot) -> bool {
+        slot.missing > 1
+            && self.transfers.is_none()
+            && self.switch.links_of_nics() == 1
+            && !self.host_interface.takes_time()
+            && !self.border.is_open()
+    }
+
     /// `packet` has left this part of the network, for a host or for another part. Gives the number of
     /// packets of its message that have not.
     pub(super) fn let_go(&mut self, packet: PacketIndex) -> u64 {

@@ -277,8 +277,12 @@ impl Packet {
         state.wants = self.routes.channel(state.path);
         if down {
             self.return_credit(now, tail, wants, size, queue);
-            let arrived = Step::Arrived(packet).token();
             let slot = self.messages.get(message);
+            if self.comes_unnoticed(slot) {
+                self.let_go(packet);
+                return;
+            }
+            let arrived = Step::Arrived(packet).token();
             return match slot.key_of_only_packet(self.format.options.payload) {
                 Some(key) => queue.place(tail, key, arrived),
                 None => queue.push(tail, owner(slot.ends().1.host), arrived),

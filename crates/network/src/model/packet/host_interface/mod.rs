@@ -155,6 +155,12 @@ impl HostInterface {
         }
     }
 
+    /// True if the paths from NICs to processes have a rate.
+    #[inline]
+    pub fn takes_time(&self) -> bool {
+        !self.taken.is_empty()
+    }
+
     /// The path from its NIC takes in a packet for `process`, which takes it `transfer`: the time at which all of it is there,
     /// if the path has a rate.
     #[inline]
