@@ -16,12 +16,11 @@ use super::Packet;
 use super::index::{ChannelIndex, PacketIndex};
 use super::packets::InTransit;
 use super::size::Span;
-use super::switch::{Credit, Departure, Remaining, Source};
+use super::switch::{Credit, Departure, Origin, Source};
 use crate::topology::LinkId;
 
 impl Packet {
     /// The output `link`, which has buffers, lets a packet cross to them and sends one from them.
-    #[inline(never)]
     pub(super) fn allocate_crossing(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
         if self.switch.is_shared(link) {
             return self.allocate_shared_crossing(now, link, queue);
@@ -30,7 +29,8 @@ impl Packet {
         if let Some(input) = input {
             self.cross(now, link, input, queue);
         }
-        self.send_stored(now, link, remaining, queue);
+        self.send_stored(now, link, queue);
+        self.switch.look_again(now, link, remaining, queue);
     }
 
     /// The same for the outputs of the NIC of `first`.
@@ -47,13 +47,17 @@ impl Packet {
         };
         for link in self.switch.in_turn(first) {
             let remaining = self.switch.remaining_for(now, link, remaining);
-            self.send_stored(now, link, remaining, queue);
+            self.send_stored(now, link, queue);
+            self.switch.look_again(now, link, remaining, queue);
         }
     }
 
-    /// The output `link` sends a packet from its buffers, if it can, and looks again when what `remains` of its requests may
-    /// cross.
-    fn send_stored(&mut self, now: Time, link: LinkId, remaining: Remaining, queue: &mut Queue) {
+    /// The output `link` sends a packet from its buffers, if it can.
+    #[inline]
+    fn send_stored(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
+        if !self.switch.has_stored(link) {
+            return;
+        }
         match self.switch.choose_departure(now, link, &self.packets, &self.messages, queue) {
             Departure::Nothing => {}
             Departure::Stalled(channel) => self.note_stall(now, channel),
@@ -62,15 +66,14 @@ impl Packet {
                 self.depart(now, link, channel, packet, queue);
             }
         }
-        self.switch.look_again(now, link, remaining, queue);
     }
 
     /// The first packet of the channel `input` crosses to the output `link`, and leaves over it at once if nothing is in its
     /// way.
     fn cross(&mut self, now: Time, link: LinkId, input: ChannelIndex, queue: &mut Queue) {
         let packet = self.switch.take_front(input, &mut self.packets);
-        let InTransit { size, wants, .. } = self.packets[packet];
-        let crossing = self.switch.cross(now, link, input, packet, &mut self.packets[packet], queue);
+        let InTransit { size, wants, ready, .. } = self.packets[packet];
+        let crossing = self.switch.cross(now, link, input, &mut self.packets[packet], queue);
         if self.switch.has_credits() {
             let credit = Credit { size, held_by: crossing.held_by };
             self.send_credit(now, crossing.credit_at, input, credit, queue);
@@ -79,6 +82,7 @@ impl Packet {
             self.switch.ask_ahead(input, &self.packets, queue);
         }
         if self.recorder.is_watching() {
+            self.switch.note_origin(packet, Origin { input, ready });
             self.note_crossing(Span { begin: now, end: crossing.end }, input, packet);
         }
         if self.switch.may_depart(now, link, wants, size) {
@@ -102,8 +106,7 @@ impl Packet {
         }
         let end = self.end_of(now, link, packet).max(self.packets[packet].tail);
         self.switch.end_wait_in_store(now, channel, end, &mut self.packets[packet]);
-        let origin = self.switch.origin(packet).expect("it has crossed");
-        self.transmit(link, Span { begin: now, end }, Source::Channel(origin.input), packet, queue);
+        self.transmit(link, Span { begin: now, end }, Source::Channel(channel), packet, queue);
     }
 
     /// The packets in the output buffers of `link` are lost, because that or their router has failed.

@@ -80,12 +80,12 @@ impl Packet {
                 let asked = self.switch.asked(sender).asked;
                 (None, asked, asked)
             }
-            Source::Channel(input) => {
-                let pipeline = self.switch.kind(self.switch.link_of(input)).pipeline;
-                let mut ready = ready;
+            Source::Channel(channel) => {
+                let (mut input, mut ready) = (channel, ready);
                 if let Some(origin) = self.switch.origin(packet) {
-                    (leaves, ready) = (Buffer::Output, origin.ready);
+                    (leaves, input, ready) = (Buffer::Output, origin.input, origin.ready);
                 }
+                let pipeline = self.switch.kind(self.switch.link_of(input)).pipeline;
                 (Some(self.link_channel(input)), ready, Time(ready.0 - pipeline.0))
             }
         };

@@ -31,10 +31,10 @@ use nic_links::NicLinks;
 use output_buffers::OutputBuffers;
 use requests::Listed;
 
-pub(super) use allocation::{Allocation, Remaining};
+pub(super) use allocation::Allocation;
 pub(super) use credits::Credit;
 pub(super) use links::LinkKind;
-pub(super) use output_buffers::Departure;
+pub(super) use output_buffers::{Departure, Origin};
 pub(super) use passage::Passage;
 pub(super) use requests::{Request, Source};
 

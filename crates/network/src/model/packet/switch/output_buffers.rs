@@ -27,7 +27,7 @@ pub(super) struct OutputBuffers {
     ports: Vec<OutputPort>,
     /// By virtual channel.
     buffers: Vec<OutputBuffer>,
-    /// By packet.
+    /// By packet; only where somebody observes them.
     origins: Vec<Origin>,
 }
 
@@ -135,13 +135,6 @@ impl OutputBuffers {
         self.ports[link.at()].packets -= 1;
         packet
     }
-
-    fn note_origin(&mut self, packet: PacketIndex, origin: Origin) {
-        if packet.at() >= self.origins.len() {
-            self.origins.resize(packet.at() + 1, origin);
-        }
-        self.origins[packet.at()] = origin;
-    }
 }
 
 impl Switch {
@@ -207,19 +200,18 @@ impl Switch {
         (channel, remaining)
     }
 
-    /// `packet`, the first of channel `input` until now, crosses to the output `link`.
+    /// The packet in `state`, the first of channel `input` until now, crosses to the output `link`.
     pub fn cross(
         &mut self,
         now: Time,
         link: LinkId,
         input: ChannelIndex,
-        packet: PacketIndex,
         state: &mut InTransit,
         queue: &mut Queue,
     ) -> Crossing {
         let (from, resource) = (self.link_of(input), self.kind(link).resource);
         let come = *self.kind(from);
-        let (wants, size, ready) = (state.wants, state.size, state.ready);
+        let (wants, size) = (state.wants, state.size);
         let end = (now + self.crossing_time(&come, link, size)).max(state.tail + come.pipeline);
 
         let buffer = &mut self.outputs.as_mut().expect("outputs have buffers").buffers[wants.at()];
@@ -232,7 +224,6 @@ impl Switch {
         (state.tail, state.ready) = (end, now);
 
         let outputs = self.outputs();
-        outputs.note_origin(packet, Origin { input, ready });
         outputs.ports[link.at()].line_idle_at = end;
         if let Some(line) = self.hold_line(from, end) {
             queue.push(end, self.owner, Step::Idle { output: None, line: Some(line) }.token());
@@ -346,10 +337,18 @@ impl Switch {
         Some(packet)
     }
 
+    /// Keeps the origin of `packet`, which crosses, for an observer.
+    pub fn note_origin(&mut self, packet: PacketIndex, origin: Origin) {
+        let origins = &mut self.outputs().origins;
+        if packet.at() >= origins.len() {
+            origins.resize(packet.at() + 1, origin);
+        }
+        origins[packet.at()] = origin;
+    }
+
     /// Origin of `packet`, which is in an output buffer or has just left one; `None` where outputs have none.
-    #[inline]
     pub fn origin(&self, packet: PacketIndex) -> Option<Origin> {
-        self.outputs.as_ref().map(|outputs| outputs.origins[packet.at()])
+        self.outputs.as_ref()?.origins.get(packet.at()).copied()
     }
 
     /// Bytes in the output buffers of `link` at `now`.

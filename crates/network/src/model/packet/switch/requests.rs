@@ -24,7 +24,7 @@ impl Requester {
 /// Source of a packet that asks for a link.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Source {
-    /// Virtual channel of a link to the same router.
+    /// Virtual channel of a link to the same router, or of the link itself, whose output buffer the packet leaves.
     Channel(ChannelIndex),
     /// Sender of the host.
     Sender(SenderIndex),
