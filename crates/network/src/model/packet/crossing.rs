@@ -21,6 +21,7 @@ use crate::topology::LinkId;
 
 impl Packet {
     /// The output `link`, which has buffers, lets a packet cross to them and sends one from them.
+    #[inline(never)]
     pub(super) fn allocate_crossing(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
         if self.switch.is_shared(link) {
             return self.allocate_shared_crossing(now, link, queue);
@@ -53,7 +54,7 @@ impl Packet {
     }
 
     /// The output `link` sends a packet from its buffers, if it can.
-    #[inline]
+    #[inline(always)]
     fn send_stored(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
         if !self.switch.has_stored(link) {
             return;
@@ -70,6 +71,7 @@ impl Packet {
 
     /// The first packet of the channel `input` crosses to the output `link`, and leaves over it at once if nothing is in its
     /// way.
+    #[inline(always)]
     fn cross(&mut self, now: Time, link: LinkId, input: ChannelIndex, queue: &mut Queue) {
         let packet = self.switch.take_front(input, &mut self.packets);
         let InTransit { size, wants, ready, .. } = self.packets[packet];

@@ -145,6 +145,7 @@ impl Switch {
     }
 
     /// True if packets wait in output buffers for `link`.
+    #[inline(always)]
     pub fn has_stored(&self, link: LinkId) -> bool {
         self.outputs.as_ref().is_some_and(|outputs| outputs.ports[link.at()].packets > 0)
     }
@@ -168,6 +169,7 @@ impl Switch {
     }
 
     /// The output `link` chooses among the packets that ask to cross to it: the channel whose first does, and what remains.
+    #[inline(always)]
     pub fn choose_crossing(
         &mut self,
         now: Time,
@@ -201,6 +203,7 @@ impl Switch {
     }
 
     /// The packet in `state`, the first of channel `input` until now, crosses to the output `link`.
+    #[inline(always)]
     pub fn cross(
         &mut self,
         now: Time,
@@ -233,6 +236,7 @@ impl Switch {
 
     /// True if a packet of `size` that has just crossed to the buffer of channel `wants` may leave over `link` at once: it is
     /// the only one there, and the link and credits are there.
+    #[inline(always)]
     pub fn may_depart(&mut self, now: Time, link: LinkId, wants: ChannelIndex, size: WireSize) -> bool {
         self.outputs().ports[link.at()].packets == 0
             && self.ports[link.at()].idle_at <= now
@@ -312,6 +316,7 @@ impl Switch {
 
     /// Lets the output `link` look again when what `remains` of its requests may cross, or when its link is idle, if
     /// something waits for that. Returning credit wakes the packets that wait for it.
+    #[inline(always)]
     pub fn look_again(&mut self, now: Time, link: LinkId, remaining: Remaining, queue: &mut Queue) {
         let OutputPort { line_idle_at, packets, .. } = self.outputs().ports[link.at()];
         let idle_at = self.ports[link.at()].idle_at;

@@ -80,7 +80,7 @@ impl Switch {
     }
 
     /// `link` sends a packet of `size` in `span` on its channel `wants`.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, link: LinkId, span: Span, wants: ChannelIndex, size: WireSize) -> &LinkKind {
         let port = &mut self.ports[link.at()];
         port.idle_at = span.end;
@@ -96,7 +96,7 @@ impl Switch {
     }
 
     /// `credit` for `channel` will be known at the start of its link at `at`.
-    #[inline]
+    #[inline(always)]
     pub fn take_credit(
         &mut self,
         now: Time,

@@ -190,7 +190,7 @@ impl Switch {
     }
 
     /// Takes the request of `source` out of those for `link`, among which it comes after `before`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn unlink(&mut self, link: LinkId, before: Requester, source: Source) {
         let next = match source {
             Source::Channel(channel) => &mut self.channels[channel.at()].next,
