@@ -30,7 +30,9 @@ impl Packet {
         if let Some(input) = input {
             self.cross(now, link, input, queue);
         }
-        self.send_stored(now, link, queue);
+        if self.switch.has_stored(link) {
+            self.send_stored(now, link, queue);
+        }
         self.switch.look_again(now, link, remaining, queue);
     }
 
@@ -48,17 +50,16 @@ impl Packet {
         };
         for link in self.switch.in_turn(first) {
             let remaining = self.switch.remaining_for(now, link, remaining);
-            self.send_stored(now, link, queue);
+            if self.switch.has_stored(link) {
+                self.send_stored(now, link, queue);
+            }
             self.switch.look_again(now, link, remaining, queue);
         }
     }
 
-    /// The output `link` sends a packet from its buffers, if it can.
-    #[inline(always)]
+    /// The output `link` sends a packet from its buffers, which hold some, if it can.
+    #[inline(never)]
     fn send_stored(&mut self, now: Time, link: LinkId, queue: &mut Queue) {
-        if !self.switch.has_stored(link) {
-            return;
-        }
         match self.switch.choose_departure(now, link, &self.packets, &self.messages, queue) {
             Departure::Nothing => {}
             Departure::Stalled(channel) => self.note_stall(now, channel),
@@ -95,6 +96,7 @@ impl Packet {
     }
 
     /// `packet`, which has crossed to the output buffer of `channel`, leaves over `link`.
+    #[inline(always)]
     fn depart(
         &mut self,
         now: Time,

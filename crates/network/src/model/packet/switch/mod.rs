@@ -261,7 +261,7 @@ impl Switch {
     }
 
     /// Lets the output `link` look again at `at`, unless it does so earlier.
-    #[inline]
+    #[inline(always)]
     pub fn look_at(&mut self, link: LinkId, at: Time, queue: &mut Queue) {
         let link = self.first_link(link);
         let port = &mut self.ports[link.at()];

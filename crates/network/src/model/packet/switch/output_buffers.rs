@@ -301,6 +301,7 @@ impl Switch {
 
     /// `packet`, which was first in the output buffer of `channel`, is sent until `end`, when its room there is free. Adds to
     /// its waits.
+    #[inline(always)]
     pub fn end_wait_in_store(&mut self, now: Time, channel: ChannelIndex, end: Time, packet: &mut InTransit) {
         let link = self.link_of(channel);
         let resource = self.kind(link).resource;

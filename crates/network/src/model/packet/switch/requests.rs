@@ -92,6 +92,7 @@ impl Switch {
 
     /// The first packet of `channel`, if there is one, asks for the channel that is next on its way. The output looks at it
     /// when the packet is ready and its ways through the crossbar are idle.
+    #[inline(always)]
     pub fn ask_ahead(&mut self, channel: ChannelIndex, packets: &Packets, queue: &mut Queue) {
         let state = &mut self.channels[channel.at()];
         if state.is_empty() {
