@@ -136,7 +136,7 @@ impl Switch {
         self.ports[link.at()].granted = requester;
         self.unlink(link, before, source);
         if remaining.lacks_room {
-            // The others find no room at the next look either, unless some comes until then.
+            // The grant has ended what was noted of their wait for room; the next look notes it anew.
             remaining.note(now);
         }
         (Some(source), remaining)

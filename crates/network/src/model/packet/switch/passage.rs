@@ -129,7 +129,7 @@ impl Switch {
         self.kind(link).resource
     }
 
-    /// The same of `packet`, which has mostly not waited: then nobody asks for it.
+    /// Resource that `packet` waited for which `link` sends now, see [`Switch::turn_at`]; nothing if it has only just come.
     #[inline(always)]
     pub(super) fn turn_of(
         &mut self,

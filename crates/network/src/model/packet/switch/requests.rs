@@ -102,7 +102,7 @@ impl Switch {
         let line = self.channel_count.link_of(channel);
         let ready_at = front.ready.max(self.ports[line.at()].line_idle_at);
         if ready_at <= queue.now() {
-            // Outputs that decide at this instant must not see it before the next round.
+            // Outputs that are deciding at this instant do not see it before all have decided.
             let event = Step::Idle { output: None, line: Some(line) };
             return queue.push(ready_at, self.owner, event.token());
         }
