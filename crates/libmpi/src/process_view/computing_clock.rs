@@ -45,7 +45,7 @@ struct Since {
     paused: Reading,
 }
 
-/// What the kernel said last, and the counter's rate.
+/// The kernel's last answer, and the counter's rate.
 #[derive(Debug, Clone, Copy)]
 struct Anchor {
     /// The first reading: the rate is that since then.
@@ -152,7 +152,7 @@ impl Anchor {
     }
 }
 
-/// What the kernel says, as of `stamp` or less than 20 us before.
+/// The kernel's answer as of `stamp`, or less than 20 us before.
 #[inline]
 fn anchor(stamp: u64) -> Anchor {
     match ANCHOR.get() {
