@@ -8,6 +8,7 @@ use std::sync::Arc;
 use common::parts::{run_with, times};
 use engine::registry::find;
 use engine::{Bandwidth, Bytes, Duration, Time};
+use network::congestion::{Controller, Dctcp};
 use network::faults::{Failing, Faults, Planned, Rates, links_named, router_named};
 use network::model::{Arbitration, Packet, PacketOptions, Reliability, Switching, Transport};
 use network::routing::around::Around;
@@ -15,7 +16,8 @@ use network::topology::nic_links::with_nic_links;
 use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{
-    Cut, Fabric, Grain, HostParameters, Inspect, Losses, Message, NicChoice, NicOrder, Nics, Part, Topology,
+    Cut, Fabric, Grain, HostParameters, Inspect, LinkId, Losses, Message, NicChoice, NicOrder, Nics, Part,
+    Topology,
 };
 use proptest::prelude::*;
 use support::try_routing;
@@ -135,6 +137,18 @@ fn a_message_goes_the_other_way_round_a_broken_ring() {
         assert_eq!(times, [expected + resent], "fails at {fails_at}");
         assert_eq!(packet.missing_credit(Time(NEVER - 1)), 0);
     }
+}
+
+/// Where routers mark packets, those on their way around wait in queues, too, once they know for which link.
+#[test]
+fn packets_that_are_marked_go_around_as_others_do() {
+    let fabric = ring(|topology| vec![planned(topology, "(0) <-> (1)", 0, NEVER)]);
+    let messages = [(0, 0, 1), (0, 5, 1), (0, 0, 2), (0, 4, 1), (5 * US, 0, 1)];
+    let control = || Box::new(Dctcp::new(Bytes(1000), 0.0625, Bytes(10_000))) as Box<dyn Controller>;
+    let mut marked = packets(&fabric).with_congestion(Arc::new(control), Bytes(1000));
+    assert_eq!(delivered(&mut marked, &messages), delivered(&mut packets(&fabric), &messages));
+    let waiting: Vec<_> = (0..fabric.topology.links()).map(|link| marked.queued(LinkId(link)).0).collect();
+    assert!(waiting.iter().all(|bytes| *bytes == 0), "{waiting:?}");
 }
 
 /// A packet whose tail has not come when its link fails is lost, and goes again a timeout after its tail has

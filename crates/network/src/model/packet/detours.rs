@@ -31,6 +31,9 @@ impl Packet {
         let place = if way.order > 0 { self.routes.first(state.path) } else { state.path };
         self.routes.set(place, wants);
         (state.path, state.wants) = (place, wants);
+        if self.switch.marks_packets() && way.order > 0 {
+            self.switch.count_in(packet, &self.packets[packet]);
+        }
         true
     }
 

@@ -59,7 +59,8 @@ impl Packet {
         if self.rerouting.is_some() && self.is_lost_in_router(now, packet, channel, queue) {
             return;
         }
-        if self.switch.marks_packets() {
+        // One that goes around what has failed finds its next link when it is first.
+        if self.switch.marks_packets() && self.way(packet).order == 0 {
             self.switch.count_in(packet, &self.packets[packet]);
         }
         if !self.switch.asks_ahead() && self.switch.line_up(packet, channel, &mut self.packets) {

@@ -72,10 +72,13 @@ impl Switch {
         marks.is_some_and(|mark| mark.is_marked)
     }
 
-    /// A packet waits in a router from now on.
+    /// A packet waits in a router from now on, for an output that it knows. It may have waited there for another.
     pub fn count_in(&mut self, packet: PacketIndex, state: &InTransit) {
         let output = self.link_of(state.wants);
         let Some(marks) = &mut self.marks else { return };
+        if let Some(before) = marks.of(packet).counted {
+            marks.queued[before.at()] -= state.size.wide();
+        }
         marks.queued[output.at()] += state.size.wide();
         marks.of(packet).counted = Some(output);
     }
