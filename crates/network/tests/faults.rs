@@ -139,7 +139,7 @@ fn a_message_goes_the_other_way_round_a_broken_ring() {
     }
 }
 
-/// Where routers mark packets, those on their way around wait in queues, too, once they know for which link.
+/// Packets on their way around wait in queues of routers that mark packets, too, once they know for which link.
 #[test]
 fn packets_that_are_marked_go_around_as_others_do() {
     let fabric = ring(|topology| vec![planned(topology, "(0) <-> (1)", 0, NEVER)]);
