@@ -166,7 +166,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(3), ..Default::default() })]
 
     /// Messages take the same times with hosts renumbered along the ring, and with processes that hand them over in another
-    /// order; none waits for ever, and all are there after at most a quarter more than as fluids, whose packets are too small.
+    /// order; none waits for ever.
     #[test]
     fn order_and_numbers_of_others_change_no_turn_at_a_receiver(
         messages in gathers(),

@@ -7,8 +7,9 @@
 //!
 //! The thread's clock is the kernel's, and asking for it takes longer than the simulation of a message. Between two
 //! questions, both clocks advance with the processor's time stamp counter, for up to 20 us: so long may an interruption
-//! count as computing. Where the counter is not steady, the kernel is asked each time. Source: F. Cappello et al., and every on-line simulator since;
-//! Cornebize's thesis (see `mpi::compute::kernel`), 2.3.
+//! count as computing. Where the counter is not steady, the kernel is asked each time.
+//!
+//! Source: F. Cappello et al., and every on-line simulator since; Cornebize's thesis (see `mpi::compute::kernel`), 2.3.
 
 use std::cell::Cell;
 

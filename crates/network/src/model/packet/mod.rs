@@ -22,7 +22,7 @@
 //! message first. Credits come back when the packet's tail has left the buffer, after the cable's
 //! latency; nothing is sent without them.
 //!
-//! Where nothing looks at queues in between, a packet lines up as soon as the link before begins to send it, and the first
+//! A packet lines up as soon as the link before begins to send it, where nothing looks at queues in between, and the first
 //! of a queue asks ahead, for the time at which it can go on. An output looks when one of its requests can, and it is idle:
 //! a packet for a busy output has no event of its own.
 //!
