@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import threading
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -192,14 +191,6 @@ def in_directory(command: str, directory: str) -> str:
     """A shell command in a folder of a node, which is made if it is missing."""
     place = shlex.quote(directory)
     return f"mkdir -p {place} && cd {place} && {{ {command}\n}}"
-
-
-def started_there(connection: Connection, command: str, directory: str, output: Path) -> Background:
-    """Starts a shell command on another host; its output waits there until it is stopped."""
-    kept = shlex.quote(f"/tmp/hopcast-{uuid.uuid4().hex}")
-    begin = f"setsid sh -c {shlex.quote(command)} > {kept} 2>/dev/null < /dev/null & echo $!"
-    _, number, _ = connection.run(begin, directory, Stop())
-    return StartedThere(connection, number.strip(), kept, output)
 
 
 class StartedThere:
