@@ -30,7 +30,7 @@ const OPTIONS: PacketOptions = PacketOptions {
     pipeline: Duration::from_ns(50),
 };
 
-fn fabric(kind: &str, text: &str, routing: &str, parameters: &str) -> Arc<Fabric> {
+pub fn fabric(kind: &str, text: &str, routing: &str, parameters: &str) -> Arc<Fabric> {
     let topology = support::topology(kind, text);
     let routing = support::try_routing(routing, parameters, &*topology).unwrap();
     Arc::new(Fabric { topology, routing })

@@ -1,7 +1,8 @@
 //! Turns of short messages from many hosts to one, under `flow`: closed forms, and `packet` beside it.
 
-use crate::common;
+use crate::{common, support};
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use common::graph::Graph;
@@ -9,6 +10,7 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 use network::{Fabric, HostParameters, Message, Regime};
 use proptest::prelude::*;
 
+use crate::adaptive::fabric;
 use crate::turns::{PACKET, TIME, hosts, mean, star};
 use crate::turns_held_up::{Sent, delivered, spokes};
 
@@ -17,10 +19,16 @@ const LATENCY: u64 = 1000;
 
 /// Times of delivery [ps] of messages of `size` from each of so many hosts to host 0, all handed over at once.
 fn gathered(model: &str, count: u32, size: u64) -> Vec<u64> {
-    let messages: Vec<_> = (1..=count)
-        .map(|from| (Time::ZERO, common::message((from, 0), (0, 0), size, u64::from(from - 1))))
+    gathered_on(&star(count + 1), 1..count + 1, model, size)
+}
+
+/// The same of messages from the hosts `from` of `fabric`.
+fn gathered_on(fabric: &Arc<Fabric>, from: Range<u32>, model: &str, size: u64) -> Vec<u64> {
+    let numbered = (0u64..).zip(from);
+    let messages: Vec<_> = numbered
+        .map(|(number, from)| (Time::ZERO, common::message((from, 0), (0, 0), size, number)))
         .collect();
-    let mut model = common::model(model, &star(count + 1), &hosts().into());
+    let mut model = common::model(model, fabric, &hosts().into());
     common::run(&mut *model, &messages).iter().map(|times| times.delivered.0).collect()
 }
 
@@ -115,6 +123,42 @@ fn what_is_held_up_at_its_sender_keeps_nobody_waiting_at_a_receiver() {
     }
 }
 
+/// Two leaves of 32 hosts with links of 8 GB/s, under two spines with links of a half of that, of which messages take those
+/// that carry the least.
+fn two_spines() -> Arc<Fabric> {
+    fabric("fat-tree", "m = [32, 2]\nw = [1, 2]\nbandwidth = \"4 GB/s\"", "least-loaded-up", "")
+}
+
+#[test]
+fn messages_choose_their_routes_by_the_load_when_their_turns_begin() {
+    let time = TIME / 8;
+    let latency = 2 * (support::DEFAULTS.latency + support::DEFAULTS.host_latency).0;
+    for sharing in ["flow", "flow equal-share"] {
+        // Two of four take each spine. Routes that are all chosen at first, by no load, are random: spines would be narrower.
+        let expected: Vec<u64> = (0..32).map(|number| (number / 4 + 1) * 4 * time + latency).collect();
+        assert_eq!(gathered_on(&two_spines(), 32..64, sharing, PACKET), expected, "{sharing}");
+    }
+}
+
+#[test]
+fn gathers_on_adaptive_routes_take_the_time_of_packets() {
+    let dragonfly = "routers_per_group = 4\nhosts_per_router = 2\nglobal_links_per_router = 2";
+    for (kind, text, routing) in [
+        ("fat-tree", "m = [8, 8]\nw = [1, 8]", "least-loaded-up"),
+        ("dragonfly", dragonfly, "ugal-l"),
+        ("dragonfly", dragonfly, "progressive-adaptive"),
+    ] {
+        let fabric = fabric(kind, text, routing, "");
+        let times = ["flow", "packet"].map(|model| {
+            let found = gathered_on(&fabric, 1..64, model, PACKET);
+            [mean(&found), *found.iter().max().unwrap() as f64]
+        });
+        for (flow, packet) in times[0].into_iter().zip(times[1]) {
+            assert!((flow / packet - 1.0).abs() < 0.1, "{kind}, {routing}: {flow} beside {packet} ps");
+        }
+    }
+}
+
 /// Routers of a ring, hosts at each, processes of each host.
 const RING: u32 = 5;
 const HOSTS: u32 = 6;
@@ -195,6 +239,28 @@ proptest! {
             prop_assert_eq!(&found, &times(edge, way_in, sharing, &shifted), "{}: hosts", sharing);
             let by_order: Vec<_> = order.iter().map(|at| found[*at]).collect();
             prop_assert_eq!(by_order, times(edge, way_in, sharing, &others), "{}: order", sharing);
+        }
+    }
+
+    /// None waits for ever, and those of a connection keep their order, where each message finds a route of its own.
+    #[test]
+    fn messages_with_routes_of_their_own_are_all_delivered(
+        messages in gathers(),
+        way_in in prop::sample::select(vec![None, Some(900_000_007)]),
+        routing in prop::sample::select(vec!["progressive-adaptive", "ugal-l", "valiant"]),
+    ) {
+        let torus = fabric("torus", "sizes = [5]\nhosts_per_router = 6", routing, "");
+        for sharing in ["flow", "flow equal-share"] {
+            let found = common::run(&mut *common::model(sharing, &torus, &processes(way_in)), &messages);
+            for (number, (at, message)) in messages.iter().enumerate() {
+                let rest = messages[number + 1..].iter().zip(&found[number + 1..]);
+                let behind = rest.filter(|((later, other), _)| {
+                    later >= at && (other.from, other.to) == (message.from, message.to)
+                });
+                for (_, other) in behind {
+                    prop_assert!(found[number].delivered <= other.delivered, "{}", sharing);
+                }
+            }
         }
     }
 }

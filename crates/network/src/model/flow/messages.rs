@@ -79,8 +79,9 @@ impl Flow {
                 let next = asks.get(at + 1).filter(|next| next.process == process);
                 let is_only =
                     goes && next.is_none_or(|next| next.flow == NONE) && self.turns.has_one(process);
-                if is_only && self.come(flow, stream) {
+                if is_only {
                     // It flows when all that come to its receiver are known.
+                    self.come(flow, stream);
                 } else if goes && stream != NONE {
                     self.follow(now, stream, flow, queue);
                 } else {
@@ -296,7 +297,7 @@ impl Flow {
         queue.place(delivered, message.key, token(Step::Delivered, flow, 0));
         let sender = self.turn_taker(message);
         self.leave_nic(now, sender, flow);
-        self.leave_receiver(stream, message);
+        self.leave_receiver(message);
         let next = self.queues.pop(self.queue_of(transfer), &self.flight);
         if let Some(next) = next
             && self.may_follow(stream, message, next)
@@ -321,7 +322,7 @@ impl Flow {
         let flow = self.streams.all[stream as usize].flow;
         let sender = self.turn_taker(message).expect("a long message flows as a whole");
         self.turns.leave(sender, flow, now);
-        self.leave_receiver(stream, message);
+        self.leave_receiver(message);
         self.ask(sender, flow, stream);
     }
 

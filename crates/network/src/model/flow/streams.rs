@@ -185,11 +185,14 @@ impl Streams {
     /// True if nothing on the path of `stream` limits a message of `regime`.
     #[inline(always)]
     pub fn is_unlimited(&self, stream: u32, regime: u8) -> bool {
-        self.path(stream).iter().all(|at| {
-            let class = self.links.all[*at as usize].class;
-            let takes_part = self.classes.weight(class, regime) != Weight(0);
-            !takes_part || self.links.capacities[*at as usize] == UNLIMITED
-        })
+        !self.path(stream).iter().any(|at| self.limits(*at, regime))
+    }
+
+    /// True if link `at` limits a message of `regime`.
+    #[inline(always)]
+    pub fn limits(&self, at: u32, regime: u8) -> bool {
+        let takes_part = self.classes.weight(self.links.all[at as usize].class, regime) != Weight(0);
+        takes_part && self.links.capacities[at as usize] != UNLIMITED
     }
 
     /// Puts a bundle without a rate on its links.
