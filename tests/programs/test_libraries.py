@@ -28,6 +28,16 @@ def folder(request, tmp_path_factory) -> Path:
     return folder
 
 
+USER = """\
+#include <mpi.h>
+#include <stdio.h>
+int count(void);
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    puts(count() == 1 ? "once" : "more");
+    MPI_Finalize();
+}
+"""
 USES = ("-L.", "-lcaller", "-lcounter", "-Wl,-rpath,$ORIGIN")
 
 
@@ -42,6 +52,32 @@ def test_what_a_library_keeps_is_each_ranks_own(folder, monkeypatch) -> None:
     expected += [f"counter ends after {9 * (rank + 1)}" for rank in range(5)]
     assert sorted(done.stdout.splitlines()[:-1]) == sorted(expected)
     assert "libcounter.so" in done.stderr and "a copy for each rank" in done.stderr
+
+
+@pytest.mark.parametrize("stripped", [False, True])
+@pytest.mark.parametrize(
+    "variable", ["static char calls;", "static int calls;", "static _Thread_local char calls;"]
+)
+def test_so_is_a_library_that_keeps_a_few_bytes(variable, stripped, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "few.c").write_text(f"{variable}\nint count(void) {{ return ++calls; }}\n")
+    build(tmp_path, "cc", "-shared", "-fPIC", *(["-s"] if stripped else []), "few.c", "-o", "libfew.so")
+    (tmp_path / "user.c").write_text(USER)
+    done = hopcast("cc", "user.c", "-o", "user", "./libfew.so")
+    assert done.returncode == 0, done.stderr
+    done = hopcast("run", "hopper", "-n", "3", "--quiet", "./user")
+    assert done.stdout.splitlines()[:-1] == ["once"] * 3, done.stdout
+
+
+def test_one_that_keeps_nothing_is_shared(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "none.c").write_text("int count(void) { return 1; }\n")
+    build(tmp_path, "cc", "-shared", "-fPIC", "none.c", "-o", "libnone.so")
+    (tmp_path / "user.c").write_text(USER)
+    assert hopcast("cc", "user.c", "-o", "user", "./libnone.so").returncode == 0
+    done = hopcast("run", "hopper", "-n", "3", "--quiet", "--verbose", "./user")
+    assert done.stdout.splitlines()[:-1] == ["once"] * 3, done.stdout
+    assert "libnone.so (./libnone.so): shared, without variables" in done.stderr
 
 
 @needs_mpich

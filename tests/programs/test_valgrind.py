@@ -75,3 +75,37 @@ def test_what_is_found_has_rank_and_line(tmp_path) -> None:
     assert said.count("Invalid write of size 4") == 1
     assert "main (wrong.c:16)" in said
     assert "hopcast: valgrind found 1 in rank 1" in said
+
+
+LIBRARY = """\
+static int calls;
+int count(void) { return ++calls; }
+"""
+USER = """\
+#include <mpi.h>
+int count(void);
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    int sum, mine = count();
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return sum != 3;
+}
+"""
+
+
+def test_a_library_may_be_named_by_a_symbolic_link(tmp_path) -> None:
+    (tmp_path / "library.c").write_text(LIBRARY)
+    (tmp_path / "user.c").write_text(USER)
+    made, named = tmp_path / "libcounts.so.1.0", tmp_path / "libcounts.so.1"
+    named.symlink_to(made.name)
+    shared = ("-shared", "-fPIC", f"-Wl,-soname,{named.name}")
+    built = hopcast("cc", "-g", *shared, tmp_path / "library.c", "-o", made)
+    assert built.returncode == 0, built.stderr
+    rest = (made, f"-Wl,-rpath,{tmp_path}", "-o", tmp_path / "user")
+    built = hopcast("cc", "-g", tmp_path / "user.c", *rest)
+    assert built.returncode == 0, built.stderr
+    done = hopcast(
+        "run", "hopper", "-n", "3", "--model", "loggp", "--quiet", "--tool", TOOL, tmp_path / "user"
+    )
+    assert done.returncode == 0, done.stderr

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use object::LittleEndian as LE;
-use object::read::elf::{ElfFile64, FileHeader, SectionHeader};
+use object::elf::SectionHeader64;
+use object::read::elf::{ElfFile64, FileHeader, SectionHeader, Sym};
+use object::{LittleEndian as LE, SectionIndex};
 
 use super::elf::{Elf, Refusal};
 use super::interface;
@@ -55,8 +56,12 @@ const SYSTEM: [&str; 14] = [
     "libstdc++",
     "linux-vdso",
 ];
-/// Variables that the C compiler puts into every library \[bytes\].
-const NO_STATE_BYTES: usize = 16;
+/// Variables that the C compiler puts into every library.
+const COMPILERS: [&[u8]; 2] = [b"__dso_handle", b"__TMC_END__"];
+/// Room for them \[bytes\].
+const COMPILERS_BYTES: usize = 16;
+/// Sections with variables.
+const STATE: [&[u8]; 4] = [b".data", b".bss", b".tdata", b".tbss"];
 
 /// The libraries of `program`, those that others need before these.
 pub fn of(path: &Path, program: &Elf) -> Result<Vec<Library>, Refusal> {
@@ -80,7 +85,7 @@ pub fn of(path: &Path, program: &Elf) -> Result<Vec<Library>, Refusal> {
         let elf = Elf::read(&path).map_err(|reason| format!("{}: {reason}", path.display()))?;
         wanted.extend(elf.dynamic.needed.iter().filter(brought).cloned());
         let state_bytes = state_of(&elf);
-        let fate = if state_bytes > NO_STATE_BYTES { Fate::Copied } else { Fate::Shared };
+        let fate = if state_bytes > 0 { Fate::Copied } else { Fate::Shared };
         found.push(Library { name, path, fate, state_bytes, elf });
     }
     loop {
@@ -112,17 +117,30 @@ fn list(path: &Path, program: &Elf) -> Result<BTreeMap<String, PathBuf>, Refusal
     Ok(found.map(|(name, place)| (name.to_string(), path(place))).collect())
 }
 
-/// Variables that a library may write, beside what its loading needs \[bytes\].
+/// Variables that a library may write, beside what its loading needs and the compiler's \[bytes\]. Where these take a few bytes,
+/// its table of symbols says whether others are among them; if it was stripped of that, there may be.
 fn state_of(elf: &Elf) -> usize {
     let Ok(file) = ElfFile64::<LE>::parse(&*elf.bytes) else { return usize::MAX };
-    let sections = file.elf_section_table();
-    let sizes = sections.iter().filter_map(|section| {
-        let name = sections.section_name(LE, section).ok()?;
-        let state = [".data", ".bss", ".tdata", ".tbss"].iter().any(|known| name == known.as_bytes());
-        state.then(|| section.sh_size(LE) as usize)
-    });
     // Without a table of sections it may be anything.
-    if file.elf_header().e_shnum(LE) == 0 { usize::MAX } else { sizes.sum() }
+    if file.elf_header().e_shnum(LE) == 0 {
+        return usize::MAX;
+    }
+    let sections = file.elf_section_table();
+    let holds_state = |section: &SectionHeader64<LE>| {
+        sections.section_name(LE, section).is_ok_and(|name| STATE.contains(&name))
+    };
+    let state = sections.iter().filter(|section| holds_state(section));
+    let bytes = state.map(|section| section.sh_size(LE) as usize).sum();
+    let symbols = file.elf_symbol_table();
+    if bytes > COMPILERS_BYTES || symbols.is_empty() {
+        return bytes;
+    }
+    let others = symbols.iter().filter(|symbol| {
+        let section = sections.section(SectionIndex(symbol.st_shndx(LE).into()));
+        let name = symbol.name(LE, symbols.strings()).unwrap_or_default();
+        section.is_ok_and(holds_state) && !COMPILERS.contains(&name) && !name.starts_with(b"completed.")
+    });
+    others.map(|symbol| symbol.st_size(LE) as usize).sum()
 }
 
 /// Orders libraries so that what others need comes before these.

@@ -31,7 +31,9 @@ pub fn show(parts: &[Part], base: usize, rank: usize) -> io::Result<()> {
     std::fs::create_dir_all(&folder)?;
     for part in parts {
         let file = folder.join(part.file.file_name().unwrap_or_default());
-        std::fs::hard_link(&part.file, &file).or_else(|_| std::fs::copy(&part.file, &file).map(|_| ()))?;
+        // A link to a symbolic link would lead nowhere from here.
+        let own = part.file.canonicalize()?;
+        std::fs::hard_link(&own, &file).or_else(|_| std::fs::copy(&own, &file).map(|_| ()))?;
         let file = std::fs::File::open(file)?;
         // It reads the symbols when it has seen code and variables, and wants all the rest to be there by then.
         let constants = part.elf.segments.iter().filter(|segment| !segment.writable);
