@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -78,6 +79,45 @@ def test_one_that_keeps_nothing_is_shared(tmp_path, monkeypatch) -> None:
     done = hopcast("run", "hopper", "-n", "3", "--quiet", "--verbose", "./user")
     assert done.stdout.splitlines()[:-1] == ["once"] * 3, done.stdout
     assert "libnone.so (./libnone.so): shared, without variables" in done.stderr
+
+
+OPENER = """\
+#include <mpi.h>
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    void *library = dlopen(argv[1], RTLD_NOW);
+    int (*count)(void) = (int (*)(void))dlsym(library, "count");
+    puts(count() == 1 ? "once" : "more");
+    MPI_Finalize();
+    return dlclose(library);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("variable", "isolation", "shares"),
+    [("static", "globals", True), ("static", "process", False), ("", "globals", False)],
+)
+def test_one_that_is_opened_and_keeps_something_is_said_to_be_shared(
+    variable, isolation, shares, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "opened.c").write_text(f"int count(void) {{ {variable} int calls = 0; return ++calls; }}\n")
+    build(tmp_path, "cc", "-shared", "-fPIC", "opened.c", "-o", "opened.so")
+    (tmp_path / "opener.c").write_text(OPENER)
+    assert hopcast("cc", "opener.c", "-o", "opener").returncode == 0
+    done = hopcast("run", "hopper", "-n", "3", "--json", "--isolation", isolation, "./opener", "./opened.so")
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if line in ("once", "more")]
+    assert sorted(said) == (["more", "more", "once"] if shares else ["once"] * 3)
+    warnings = [one for one in json.loads(done.stdout)["warnings"] if "dlopen" in one]
+    expected = (
+        "all ranks share the variables of what the program opened with dlopen: ./opened.so; link the program "
+        "with it, or run with --isolation process"
+    )
+    assert warnings == ([expected] if shares else [])
 
 
 @needs_mpich

@@ -32,10 +32,8 @@ use crate::live::hardware::HardwareResource;
 use crate::live::process::Shared;
 use crate::live::socket_memory::SocketMemory;
 use crate::live::{Live, Runs, interrupts};
-use crate::loader::callers;
 use crate::loader::tls::Pad;
-use crate::loader::valgrind_symbols;
-use crate::loader::{Template, entry};
+use crate::loader::{Template, callers, entry, opened, valgrind_symbols};
 use crate::peers::Talker;
 use crate::process_view::statics::{OPTIONS, OwnOptions};
 use crate::process_view::{hooks, hooks_of_processes, set_name, stdio, threads};
@@ -133,6 +131,7 @@ fn run(
     let ended_well = outcome.report.failure.is_none() && !outcome.report.partial;
     let (computing, mut notes) = accounting.close(&live.computing(), ended_well);
     notes.extend(kernels::warnings(&doubts).into_iter().chain(live.unused().filter(|_| ended_well)));
+    notes.extend(opened::warning(outcome.report.ranks));
     let report = once(outcome.json(), fold::counted_twice());
     write_result(result, &report, live.faults(), (&computing, &notes), &outcome.tables)
         .map_err(|error| own(&error))?;

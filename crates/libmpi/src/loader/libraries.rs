@@ -100,7 +100,8 @@ pub fn of(path: &Path, program: &Elf) -> Result<Vec<Library>, Refusal> {
     Ok(in_order(found))
 }
 
-fn is_system(name: &str) -> bool {
+/// Is it the C library's, or one that comes with the compiler?
+pub(super) fn is_system(name: &str) -> bool {
     name.split(".so").next().is_some_and(|stem| SYSTEM.contains(&stem))
 }
 
@@ -119,7 +120,7 @@ fn list(path: &Path, program: &Elf) -> Result<BTreeMap<String, PathBuf>, Refusal
 
 /// Variables that a library may write, beside what its loading needs and the compiler's \[bytes\]. Where these take a few bytes,
 /// its table of symbols says whether others are among them; if it was stripped of that, there may be.
-fn state_of(elf: &Elf) -> usize {
+pub(super) fn state_of(elf: &Elf) -> usize {
     let Ok(file) = ElfFile64::<LE>::parse(&*elf.bytes) else { return usize::MAX };
     // Without a table of sections it may be anything.
     if file.elf_header().e_shnum(LE) == 0 {

@@ -24,6 +24,7 @@ pub mod interface;
 pub mod libraries;
 mod library_calls;
 mod linking;
+pub mod opened;
 mod program_copy;
 mod relocation;
 pub mod symbols;

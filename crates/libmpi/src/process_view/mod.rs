@@ -26,7 +26,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::loader::{Hook, entry, exceptions, tls};
+use crate::loader::{Hook, entry, exceptions, opened, tls};
 use environment::Environment;
 use stdio::Sink;
 
@@ -49,7 +49,7 @@ pub fn set_name(path: &Path) {
 
 /// Everything that is hooked in a program.
 pub fn hooks() -> Vec<Hook> {
-    let mut hooks = vec![entry::hook(), tls::hook()];
+    let mut hooks = vec![entry::hook(), tls::hook(), opened::hook()];
     hooks.extend(exit::hooks());
     hooks.extend(commands::hooks());
     hooks.extend(descriptors::hooks());
