@@ -96,10 +96,16 @@ impl Packet {
         self.switch.ask(channel, &self.packets);
     }
 
-    /// The output `output` may choose again, and the crossbar's line of link `line` is idle.
+    /// The output `output` may choose again, as others that look now, and the crossbar's line of link `line` is idle.
     pub(super) fn idle(&mut self, now: Time, output: Option<LinkId>, line: Option<LinkId>) {
         if let Some(output) = output {
             self.switch.output_is_idle(now, output);
+            while let Some(other) = self.switch.next_look(now) {
+                self.switch.output_is_idle(now, other);
+                if self.packets.are_many() {
+                    self.switch.prefetch_first_request(other);
+                }
+            }
         }
         if let Some(line) = line {
             for channel in self.switch.line_is_idle(line) {

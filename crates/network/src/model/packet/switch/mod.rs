@@ -7,6 +7,7 @@
 mod allocation;
 mod credits;
 mod links;
+mod looks;
 mod marks;
 mod nic_links;
 mod output_buffers;
@@ -26,6 +27,7 @@ use crate::model::moved_links::MovedLinks;
 use crate::topology::{LinkId, Topology};
 use credits::Credits;
 use links::{Port, Rate, VirtualChannel};
+use looks::Looks;
 use marks::Marks;
 use nic_links::NicLinks;
 use output_buffers::OutputBuffers;
@@ -121,6 +123,7 @@ pub(super) struct Switch {
     /// Requests of senders.
     requests: Pages<Listed>,
     credits: Credits,
+    looks: Looks,
     /// Outputs that have something to decide at the end of this instant.
     marked: Vec<LinkId>,
     /// Congestion marks, where routers mark packets.
@@ -167,6 +170,7 @@ impl Switch {
             channels: vec![VirtualChannel::new(options.credit()); count],
             requests: Pages::new(senders, Listed::SILENT),
             credits: Credits::default(),
+            looks: Looks::new(),
             marked: Vec::new(),
             marks: None,
             outputs,
@@ -267,7 +271,9 @@ impl Switch {
         let port = &mut self.ports[link.at()];
         if at < port.looks_at {
             port.looks_at = at;
-            queue.push(at, self.owner, Step::Idle { output: Some(link), line: None }.token());
+            if self.looks.add(at, link) {
+                queue.push(at, self.owner, Step::Idle { output: Some(link), line: None }.token());
+            }
         }
     }
 }
