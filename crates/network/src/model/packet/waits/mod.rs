@@ -75,12 +75,13 @@ impl Waits {
 
     #[inline]
     pub fn add(&mut self, resource: Resource, time: Duration) {
-        for word in &mut self.0 {
-            if *word as u16 == resource.0 || *word == 0 {
-                let time = (*word >> TIME_SHIFT).saturating_add(time.0).min(LONGEST);
-                *word = time << TIME_SHIFT | u64::from(resource.0);
-                return;
-            }
+        // As a bit mask, since the number of words before it cannot be predicted.
+        let is_for = |word: u64| u32::from(word as u16 == resource.0) | u32::from(word == 0);
+        let mask = (0..).zip(self.0).fold(0, |mask, (place, word)| mask | is_for(word) << place);
+        if let Some(word) = self.0.get_mut(mask.trailing_zeros() as usize) {
+            let time = (*word >> TIME_SHIFT).saturating_add(time.0).min(LONGEST);
+            *word = time << TIME_SHIFT | u64::from(resource.0);
+            return;
         }
         self.replace_least(resource, time);
     }
