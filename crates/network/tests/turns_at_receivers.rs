@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::graph::Graph;
 use engine::{Bandwidth, Bytes, Duration, Time};
-use network::{Fabric, HostParameters, Message, Regime};
+use network::{Fabric, HostParameters, Message, NicOrder, Nics, Regime};
 use proptest::prelude::*;
 
 use crate::adaptive::fabric;
@@ -78,6 +78,26 @@ fn messages_of_senders_that_have_others_wait_for_no_receiver() {
     let sent: Vec<Sent> = (1..=32).flat_map(|from| [0, 32 + from].map(|to| (0, from, to, PACKET))).collect();
     let found = delivered("flow", &star(65), hosts(), &sent);
     assert!(found.iter().step_by(2).all(|time| *time == 32), "{found:?}");
+}
+
+/// Hosts whose NICs send one message after the other.
+fn in_turn() -> HostParameters {
+    HostParameters { nics: Nics { order: Some(NicOrder::InTurn), ..Nics::ONE }, ..hosts() }
+}
+
+#[test]
+fn messages_that_nics_send_in_turn_wait_for_the_receiver_if_their_senders_have_no_others() {
+    let sent: Vec<Sent> = (1..=32).map(|from| (0, from, 0, PACKET)).collect();
+    let expected: Vec<u64> = (0..32).map(|number| (number / 4 + 1) * 4).collect();
+    assert_eq!(delivered("flow", &star(65), in_turn(), &sent), expected);
+    // Each host sends to one of its own behind that, or before.
+    for first in [0, 1] {
+        let both = |from: u32| if first == 0 { [0, 32 + from] } else { [32 + from, 0] };
+        let sent: Vec<Sent> = (1..=32).flat_map(|from| both(from).map(|to| (0, from, to, PACKET))).collect();
+        let found = delivered("flow", &star(65), in_turn(), &sent);
+        let to_all = found.iter().skip(first).step_by(2);
+        assert!(to_all.clone().all(|time| *time == 32 + first as u64), "{first}: {found:?}");
+    }
 }
 
 #[test]

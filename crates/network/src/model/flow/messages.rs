@@ -77,8 +77,10 @@ impl Flow {
             for (at, Ask { process, flow, stream, .. }) in asks.iter().copied().enumerate() {
                 let goes = flow != NONE && self.turns.ask(process, flow, now);
                 let next = asks.get(at + 1).filter(|next| next.process == process);
-                let is_only =
-                    goes && next.is_none_or(|next| next.flow == NONE) && self.turns.has_one(process);
+                let is_only = goes
+                    && next.is_none_or(|next| next.flow == NONE)
+                    && self.turns.has_one(process)
+                    && !self.is_queued(now, flow);
                 if is_only {
                     // It flows when all that come to its receiver are known.
                     self.come(flow, stream);
@@ -102,6 +104,13 @@ impl Flow {
             }
             self.pass_receivers(now, queue);
         }
+    }
+
+    /// True if NICs send in turn and the message in slot `flow` has waited for others of its process, or they for it.
+    fn is_queued(&self, now: Time, flow: u32) -> bool {
+        let Slot { message, state, injected, .. } = self.flight.get(flow);
+        let has_waited = state.left == message.size && *injected < now;
+        self.senders > 0 && (has_waited || state.next != NONE)
     }
 
     /// Lets those that wait for a turn of process `sender` flow, as many as may.
@@ -190,8 +199,7 @@ impl Flow {
     /// The process at a NIC at which `message` takes turns with others, if it does.
     #[inline]
     fn turn_taker(&self, message: &Message) -> Option<u32> {
-        let takes_turns =
-            self.turns.has(message.size) && self.senders == 0 && message.from.host != message.to.host;
+        let takes_turns = self.turns.has(message.size) && message.from.host != message.to.host;
         takes_turns.then(|| self.streams.links.process_at(message.from, message.nic_pair().from))
     }
 
