@@ -14,8 +14,8 @@
 //! route is found when the turn begins, by the load at that time: messages that wait are on no link.
 //!
 //! Source: the `packet` model, whose routers send packets one after the other. Validity: incasts of one and two packets on
-//! presets end within 5 % of `packet`, within 10 % with 16 to 32 ranks; those of four packets, 12 % early to 20 % late
-//! (39 % on `hopper`), since routers with few inputs in use pass some messages on before others. Senders with several messages, as
+//! presets end within 5 % of `packet`, within 10 % with 16 to 32 ranks (but two packets 27 to 78 % late on `nsim-torus`); those of four packets,
+//! 12 % early to 20 % late (39 % on `hopper`), since routers with few inputs in use pass some messages on before others. Senders with several messages, as
 //! in all-to-alls, take turns of their own, or send in turn: with turns at both ends, NICs would be idle.
 
 use std::collections::VecDeque;
