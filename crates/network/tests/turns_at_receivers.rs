@@ -117,6 +117,13 @@ fn what_waits_shares_with_a_long_one_that_comes() {
 }
 
 #[test]
+fn messages_follow_others_where_no_way_into_the_receiver_limits_them() {
+    let sent: Vec<Sent> = (1..=8).flat_map(|from| [(0, from, 0, PACKET); 3]).collect();
+    let found = delivered("flow", &spokes(8, Bandwidth::INFINITE), hosts(), &sent);
+    assert_eq!(found, [1, 2, 3].repeat(8));
+}
+
+#[test]
 fn slow_senders_keep_no_receiver_idle() {
     let sent: Vec<Sent> = (1..=64).map(|from| (0, from, 0, PACKET)).collect();
     for (nic, time) in [(Bandwidth(16_000_000_000), 4), (Bandwidth::INFINITE, 1)] {

@@ -228,7 +228,9 @@ impl Flow {
         let ways_in = self.ways_in(&message);
         let takes_time = [ways_in.last, ways_in.nic].iter().any(|at| self.streams.limits(*at, regime));
         self.receivers.asking.push(Coming { receiver, has_left: !takes_time, key, flow, stream, ways_in });
-        if !takes_time {
+        if !takes_time && stream != NONE {
+            self.follow(now, stream, flow, queue);
+        } else if !takes_time {
             self.advance(now, flow, queue);
         }
     }
