@@ -55,14 +55,21 @@ def test_what_a_library_keeps_is_each_ranks_own(folder, monkeypatch) -> None:
     assert "libcounter.so" in done.stderr and "a copy for each rank" in done.stderr
 
 
-@pytest.mark.parametrize("stripped", [False, True])
+@pytest.mark.parametrize("stripped", ["-g", "-s", "-Wl,-x"])
 @pytest.mark.parametrize(
-    "variable", ["static char calls;", "static int calls;", "static _Thread_local char calls;"]
+    "variable",
+    [
+        "static char calls;",
+        "static int calls;",
+        "static _Thread_local char calls;",
+        'static int calls __attribute__((section("own")));',
+        "static int completed;\n#define calls completed",
+    ],
 )
 def test_so_is_a_library_that_keeps_a_few_bytes(variable, stripped, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "few.c").write_text(f"{variable}\nint count(void) {{ return ++calls; }}\n")
-    build(tmp_path, "cc", "-shared", "-fPIC", *(["-s"] if stripped else []), "few.c", "-o", "libfew.so")
+    build(tmp_path, "cc", "-shared", "-fPIC", stripped, "few.c", "-o", "libfew.so")
     (tmp_path / "user.c").write_text(USER)
     done = hopcast("cc", "user.c", "-o", "user", "./libfew.so")
     assert done.returncode == 0, done.stderr

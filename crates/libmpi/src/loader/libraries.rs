@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use object::elf::SectionHeader64;
+use object::elf::{SHF_WRITE, SectionHeader64};
 use object::read::elf::{ElfFile64, FileHeader, SectionHeader, Sym};
 use object::{LittleEndian as LE, SectionIndex};
 
@@ -58,10 +58,21 @@ const SYSTEM: [&str; 14] = [
 ];
 /// Variables that the C compiler puts into every library.
 const COMPILERS: [&[u8]; 2] = [b"__dso_handle", b"__TMC_END__"];
-/// Room for them \[bytes\].
+/// How the name of a flag of the compiler's begins, in every table of symbols that is whole.
+const COMPILERS_FLAG: &[u8] = b"completed.";
+/// Room for all these \[bytes\].
 const COMPILERS_BYTES: usize = 16;
-/// Sections with variables.
-const STATE: [&[u8]; 4] = [b".data", b".bss", b".tdata", b".tbss"];
+/// Sections that are written while a library is loaded, and then no more.
+const LOADING: [&[u8]; 8] = [
+    b".got",
+    b".got.plt",
+    b".dynamic",
+    b".preinit_array",
+    b".init_array",
+    b".fini_array",
+    b".data.rel.ro",
+    b".tm_clone_table",
+];
 
 /// The libraries of `program`, those that others need before these.
 pub fn of(path: &Path, program: &Elf) -> Result<Vec<Library>, Refusal> {
@@ -128,20 +139,28 @@ pub(super) fn state_of(elf: &Elf) -> usize {
     }
     let sections = file.elf_section_table();
     let holds_state = |section: &SectionHeader64<LE>| {
-        sections.section_name(LE, section).is_ok_and(|name| STATE.contains(&name))
+        let is_written = section.sh_flags(LE) & u64::from(SHF_WRITE) != 0;
+        is_written && sections.section_name(LE, section).is_ok_and(|name| !LOADING.contains(&name))
     };
     let state = sections.iter().filter(|section| holds_state(section));
     let bytes = state.map(|section| section.sh_size(LE) as usize).sum();
-    let symbols = file.elf_symbol_table();
-    if bytes > COMPILERS_BYTES || symbols.is_empty() {
+    let (symbols, mut own, mut has_flag) = (file.elf_symbol_table(), 0, false);
+    if bytes > COMPILERS_BYTES {
         return bytes;
     }
-    let others = symbols.iter().filter(|symbol| {
+    for symbol in symbols.iter() {
         let section = sections.section(SectionIndex(symbol.st_shndx(LE).into()));
         let name = symbol.name(LE, symbols.strings()).unwrap_or_default();
-        section.is_ok_and(holds_state) && !COMPILERS.contains(&name) && !name.starts_with(b"completed.")
-    });
-    others.map(|symbol| symbol.st_size(LE) as usize).sum()
+        let size = symbol.st_size(LE) as usize;
+        if !section.is_ok_and(holds_state) || COMPILERS.contains(&name) {
+            continue;
+        }
+        match size == 1 && name.starts_with(COMPILERS_FLAG) && !has_flag {
+            true => has_flag = true,
+            false => own += size,
+        }
+    }
+    if has_flag { own } else { bytes }
 }
 
 /// Orders libraries so that what others need comes before these.

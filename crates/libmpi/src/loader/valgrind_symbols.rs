@@ -3,7 +3,7 @@
 //! ```text
 //!   copy of rank 3:   ├ headers ┬─ code ─┬ constants ┬─ variables ─┤
 //!   usually           └─ one private mapping of the snapshot, for all of it
-//!   in valgrind                 └ mapped from «folder/rank 3/app» ┘ then filled with the snapshot's bytes
+//!   in valgrind                 └ mapped from «folder/rank 3/0/app» ┘ then filled with the snapshot's bytes
 //! ```
 
 use std::io;
@@ -28,8 +28,10 @@ pub fn in_folder(folder: &Path) {
 pub fn show(parts: &[Part], base: usize, rank: usize) -> io::Result<()> {
     let Some(folder) = FOLDER.get().filter(|_| valgrind::is_running()) else { return Ok(()) };
     let folder = folder.join(format!("rank {rank}"));
-    std::fs::create_dir_all(&folder)?;
-    for part in parts {
+    for (index, part) in parts.iter().enumerate() {
+        // Several may have the same name.
+        let folder = folder.join(index.to_string());
+        std::fs::create_dir_all(&folder)?;
         let file = folder.join(part.file.file_name().unwrap_or_default());
         // A link to a symbolic link would lead nowhere from here.
         let own = part.file.canonicalize()?;
