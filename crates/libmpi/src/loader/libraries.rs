@@ -58,7 +58,7 @@ const SYSTEM: [&str; 14] = [
 ];
 /// Variables that the C compiler puts into every library.
 const COMPILERS: [&[u8]; 2] = [b"__dso_handle", b"__TMC_END__"];
-/// How the name of a flag of the compiler's begins, in every table of symbols that is whole.
+/// Begin of the name of a flag of the compiler's, which every whole table of symbols has.
 const COMPILERS_FLAG: &[u8] = b"completed.";
 /// Room for all these \[bytes\].
 const COMPILERS_BYTES: usize = 16;
