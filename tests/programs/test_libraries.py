@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from real_mpi import launch, needs_mpich
-from test_programs import HERE, hopcast, pytestmark  # noqa: F401
+from test_programs import ENVIRONMENT, HERE, hopcast, pytestmark  # noqa: F401
 
 SOURCES = HERE / "libraries"
 
@@ -125,6 +125,30 @@ def test_one_that_is_opened_and_keeps_something_is_said_to_be_shared(
         "with it, or run with --isolation process"
     )
     assert warnings == ([expected] if shares else [])
+
+
+@pytest.mark.parametrize("isolation", ["globals", "process", "none"])
+def test_one_is_opened_by_its_name_in_the_folders_of_the_program(isolation, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, calls in (("beside", 0), ("elsewhere", 1)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / "opened.c").write_text(f"int count(void) {{ return {calls} + 1; }}\n")
+        build(tmp_path, "cc", "-shared", "-fPIC", "opened.c", "-o", f"{folder}/libopened.so")
+    (tmp_path / "opener.c").write_text(OPENER)
+    for program, tags in (("opener", "--enable-new-dtags"), ("older", "--disable-new-dtags")):
+        folders = f"-Wl,{tags},-rpath,/nowhere:$ORIGIN/beside"
+        assert hopcast("cc", "opener.c", "-o", program, folders).returncode == 0
+
+    def said(program: str, variable: str) -> list[str]:
+        monkeypatch.setitem(ENVIRONMENT, "LD_LIBRARY_PATH", variable)
+        options = ("-n", "2", "--quiet", "--isolation", isolation)
+        done = hopcast("run", "hopper", *options, f"./{program}", "libopened.so")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()[:2]
+
+    assert said("opener", "") == said("older", "") == ["once"] * 2
+    assert said("opener", str(tmp_path / "elsewhere")) == ["more"] * 2, "LD_LIBRARY_PATH goes before RUNPATH"
+    assert said("older", str(tmp_path / "elsewhere")) == ["once"] * 2, "RPATH goes before LD_LIBRARY_PATH"
 
 
 @needs_mpich

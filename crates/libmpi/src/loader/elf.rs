@@ -84,6 +84,8 @@ pub struct Dynamic {
     pub name: String,
     /// Libraries that it needs.
     pub needed: Vec<String>,
+    /// Folders in which it finds libraries, as it says them, and whether those of `LD_LIBRARY_PATH` come first.
+    pub search: (String, bool),
 }
 
 impl Dynamic {
@@ -165,6 +167,11 @@ impl Elf {
         let needed = dynamic.entries.iter().filter(|entry| entry.0 == u64::from(elf::DT_NEEDED));
         dynamic.name = dynamic.get(elf::DT_SONAME).map_or(String::new(), |at| self.text(names + at));
         dynamic.needed = needed.map(|entry| self.text(names + entry.1)).collect();
+        let folders = |tag| dynamic.get(tag).map(|at| self.text(names + at));
+        dynamic.search = match folders(elf::DT_RUNPATH) {
+            Some(folders) => (folders, true),
+            None => (folders(elf::DT_RPATH).unwrap_or_default(), false),
+        };
         dynamic
     }
 

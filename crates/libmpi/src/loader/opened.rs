@@ -1,11 +1,12 @@
 //! Libraries that a program opens itself: the C library loads each once, for all ranks, so that they share its variables,
-//! which is said.
+//! which is said. It does not know the program, in whose folders they may be: these are looked through here.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::ptr;
+use std::{env, ptr};
 
 use super::elf::Elf;
 use super::{Hook, libraries};
@@ -13,11 +14,23 @@ use super::{Hook, libraries};
 thread_local! {
     /// Those with variables.
     static SHARED: RefCell<BTreeSet<PathBuf>> = RefCell::default();
+    /// Folders of the program's own in which it finds libraries, and whether those of `LD_LIBRARY_PATH` come first.
+    static SEARCH: RefCell<(Vec<PathBuf>, bool)> = RefCell::default();
 }
 
 /// The function of this file, by the name that it stands for.
 pub fn hook() -> Hook {
     Hook::new("dlopen", open as *const c_void)
+}
+
+/// Sets the program that opens libraries.
+pub fn set_program(path: &Path, program: &Elf) {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let origin = path.parent().unwrap_or(Path::new("/")).to_string_lossy();
+    let (folders, variable_first) = &program.dynamic.search;
+    let folder = |name: &str| PathBuf::from(name.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin));
+    let folders = folders.split(':').filter(|name| !name.is_empty()).map(folder).collect();
+    SEARCH.set((folders, *variable_first));
 }
 
 /// Warning about those that `ranks` ranks have shared.
@@ -34,11 +47,29 @@ pub fn warning(ranks: u32) -> Option<String> {
 
 unsafe extern "C" fn open(name: *const c_char, mode: c_int) -> *mut c_void {
     let before = loaded();
-    // SAFETY: what the program passes.
-    let handle = unsafe { libc::dlopen(name, mode) };
+    // SAFETY: what the program passes: a text, or nothing for the program itself.
+    let found = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }).and_then(in_folders);
+    // SAFETY: the text outlives the call.
+    let handle = unsafe { libc::dlopen(found.as_ref().map_or(name, |path| path.as_ptr()), mode) };
     let new = loaded().into_iter().filter(|path| !before.contains(path) && keeps_something(path));
     SHARED.with_borrow_mut(|shared| shared.extend(new));
     handle
+}
+
+/// Path of the library of that name, if it is in the program's folders and none of `LD_LIBRARY_PATH` goes before.
+fn in_folders(name: &CStr) -> Option<CString> {
+    let name = OsStr::from_bytes(name.to_bytes());
+    // A name with a slash is a path, which says where it is.
+    if name.is_empty() || name.as_bytes().contains(&b'/') {
+        return None;
+    }
+    let find = |folders: &[PathBuf]| folders.iter().map(|one| one.join(name)).find(|path| path.is_file());
+    SEARCH.with_borrow(|(folders, variable_first)| {
+        let variable = env::var_os("LD_LIBRARY_PATH").filter(|_| *variable_first).unwrap_or_default();
+        let before: Vec<_> = env::split_paths(&variable).filter(|one| !one.as_os_str().is_empty()).collect();
+        let path = find(&before).is_none().then(|| find(folders)).flatten()?;
+        CString::new(path.as_os_str().as_bytes()).ok()
+    })
 }
 
 fn keeps_something(path: &Path) -> bool {

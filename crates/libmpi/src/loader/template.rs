@@ -21,7 +21,7 @@ use super::symbols;
 use super::tls::{self, Layout, Pad};
 use super::unwind;
 use super::valgrind_symbols;
-use super::{exceptions, interception, library_calls};
+use super::{exceptions, interception, library_calls, opened};
 use crate::fiber::stacks::PAGE;
 
 /// A function that stands for the C library's function of that name in the program.
@@ -85,6 +85,7 @@ impl Template {
             );
         }
         interface::open(&elf.dynamic.needed)?;
+        opened::set_program(path, &elf);
         let mut libraries = libraries::of(path, &elf)?;
         copy_what_calls_back(&elf, &mut libraries);
         open_system(&elf, &libraries, hooks);
@@ -162,6 +163,7 @@ impl Template {
     pub fn load_once(path: &Path, hooks: &[Hook]) -> Result<Template, Refusal> {
         let elf = Elf::program(path)?;
         interface::open(&elf.dynamic.needed)?;
+        opened::set_program(path, &elf);
         let libraries = libraries::of(path, &elf)?;
         open_system(&elf, &libraries, hooks);
         let mut loaded = Vec::new();

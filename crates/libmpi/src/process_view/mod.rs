@@ -67,9 +67,8 @@ pub fn hooks() -> Vec<Hook> {
 /// Everything that is hooked in a program of which each rank is a process: what a process has of its own is left as it
 /// is.
 pub fn hooks_of_processes() -> Vec<Hook> {
-    let mut hooks = vec![entry::hook(), threads::hook()];
+    let mut hooks = vec![entry::hook(), threads::hook(), opened::hook()];
     hooks.extend(exit::hooks());
-    hooks.extend(commands::hooks());
     hooks.extend(commands::hooks());
     hooks.extend(descriptors::hooks());
     hooks.extend(identity::hooks());
