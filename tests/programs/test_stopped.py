@@ -174,3 +174,37 @@ def test_a_closed_terminal_ends_the_run_with_a_report(busy, tmp_path) -> None:
             wait_until_none_is_left(tmp_path)
         finally:
             process.kill()
+
+
+TALKING = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    for (int line = 0; line < 20000; line++) puts("a line that somebody may read");
+    return MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("isolation", "shell", "code", "said"),
+    [
+        ("globals", "{} | head -n 1; exit ${{PIPESTATUS[0]}}", 130, "the reader of its output has gone"),
+        ("process", "{} | head -n 1; exit ${{PIPESTATUS[0]}}", 0, None),
+        ("globals", "ulimit -f 100; {} > long.txt", 2, "a file that it writes is longer than allowed"),
+        ("process", "ulimit -f 100; {} > long.txt", 2, "output: File too large"),
+    ],
+)
+def test_a_program_whose_output_is_taken_no_more_ends(isolation, shell, code, said, tmp_path) -> None:
+    source = tmp_path / "talking.c"
+    source.write_text(TALKING)
+    talking = compiled(source, tmp_path)
+    command = f"{sys.executable} -m hopcast run crossbar -n 2 --isolation {isolation} {talking}"
+    line = ["bash", "-c", shell.format(command)]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, timeout=FOREVER_S)
+    assert done.returncode == code, done.stderr
+    if said is None:
+        assert done.stderr == ""
+    else:
+        assert said in done.stderr and len(done.stderr.strip().splitlines()) == 1

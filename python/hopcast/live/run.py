@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopcast import scratch
-from hopcast.errors import InputError, InternalError
+from hopcast.errors import InputError, InternalError, StoppedEarly
 from hopcast.live import debugger, library, other_load
 from hopcast.live.launch import launch
 from hopcast.live.link import Link
@@ -153,6 +153,10 @@ def _check_result(result: Path, program: str, code: int, debug_rank: int | None)
         raise InputError("debug-rank: gdb was left before the end of the run, of which nothing is known")
     if -code in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", None)):
         raise KeyboardInterrupt
+    if -code == signal.SIGPIPE:
+        raise StoppedEarly(f"{program} was stopped: the reader of its output has gone")
+    if -code == signal.SIGXFSZ:
+        raise InputError(f"{program} was stopped: a file that it writes is longer than allowed (ulimit -f)")
     raise InternalError(f"the run of {program} ended without a result: {_ending(code)}")
 
 

@@ -181,7 +181,8 @@ impl Sink {
     }
 
     fn hand_on_lines(&self, bytes: &[u8]) {
-        let mut held = self.held.borrow_mut();
+        // A signal may end the rank as it writes, and then it is flushed.
+        let mut held = self.held.take();
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(last) if held.is_empty() => {
                 write_out(self.descriptor.get(), &bytes[..=last]);
@@ -195,6 +196,7 @@ impl Sink {
             }
             None => held.extend_from_slice(bytes),
         }
+        self.held.replace(held);
     }
 
     /// Length of what has been written to it \[bytes\].
