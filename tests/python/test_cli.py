@@ -364,6 +364,14 @@ def test_the_reader_of_the_output_may_leave_early() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize("order", ["fair", "in-turn"])
+def test_two_hosts_of_many_take_little_memory(order: str) -> None:
+    flags = ["-n", "2", "--ppn", "1", "--model", "flow", "--set", f"nic.order={order}", "--json", "--quiet"]
+    report = json.loads(hopcast("run", "tofu", *flags, "pingpong", "--bytes", "8B").stdout)
+    assert report["hosts"] == 158_976
+    assert report["peak_rss_B"] < 300 << 20
+
+
 @pytest.mark.parametrize("flags", [["--json"], ["--quiet"], []])
 def test_a_full_disk_behind_the_output_is_said_in_one_line(flags: list[str]) -> None:
     line = [str(HOPCAST), "run", "crossbar", "-n", "4", *flags, "ring"]

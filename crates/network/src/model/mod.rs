@@ -13,6 +13,7 @@ mod loggp;
 mod max_rate;
 mod moved_links;
 mod packet;
+mod pages;
 mod postal;
 mod process_rates;
 mod rate;

@@ -3,6 +3,7 @@
 use super::Transfer;
 use super::streams::NONE;
 use crate::model::in_flight::InFlight;
+use crate::model::pages::Pages;
 
 /// A list of messages, linked through [`Transfer::next`]. The first of them flows.
 #[derive(Debug, Clone, Copy)]
@@ -14,18 +15,19 @@ struct Line {
 const EMPTY: Line = Line { front: NONE, back: NONE };
 
 /// All queues, by number.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Queues {
-    lines: Vec<Line>,
+    lines: Pages<Line>,
 }
 
 impl Queues {
+    pub const fn new() -> Queues {
+        Queues { lines: Pages::new(EMPTY) }
+    }
+
     /// Puts the message in slot `flow` at the end of `queue`. True if it is the only one.
     pub fn push(&mut self, queue: u32, flow: u32, flight: &mut InFlight<Transfer>) -> bool {
-        if queue as usize >= self.lines.len() {
-            self.lines.resize(queue as usize + 1, EMPTY);
-        }
-        let line = &mut self.lines[queue as usize];
+        let line = &mut self.lines[queue];
         let is_first = line.front == NONE;
         if is_first {
             line.front = flow;
@@ -38,7 +40,7 @@ impl Queues {
 
     /// Removes the first message of `queue` and gives the next one.
     pub fn pop(&mut self, queue: u32, flight: &InFlight<Transfer>) -> Option<u32> {
-        let line = &mut self.lines[queue as usize];
+        let line = &mut self.lines[queue];
         let next = flight.get(line.front).state.next;
         line.front = next;
         (next != NONE).then_some(next)

@@ -27,6 +27,7 @@ use super::Flow;
 use super::streams::{NONE, Streams};
 use crate::message::Message;
 use crate::model::in_flight::{Step, owner, token};
+use crate::model::pages::Pages;
 use crate::model::rate::{Rate, Work};
 use crate::routing::Load;
 use crate::topology::LinkId;
@@ -96,14 +97,14 @@ impl Line {
 }
 
 /// All receivers, by number: NICs, or the processes at each where the ways into them can be limits.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Receivers {
     /// Lines of those for which messages wait.
     lines: Map<u32, Line>,
     /// Messages that come in this instant, their receivers, and the streams on which they can follow others, if they can.
     coming: Vec<(u32, u32, u32)>,
     /// Number of those to each receiver that follow no others.
-    counts: Vec<u32>,
+    counts: Pages<u32>,
     /// Messages that ask for a turn in this instant, or have had theirs, where not all that come can flow.
     asking: Vec<Coming>,
     /// Receivers with lines that are to be looked at when rates are known.
@@ -113,6 +114,18 @@ pub(super) struct Receivers {
 }
 
 impl Receivers {
+    /// Nobody waits.
+    pub fn new() -> Receivers {
+        Receivers {
+            lines: Map::default(),
+            coming: Vec::new(),
+            counts: Pages::new(0),
+            asking: Vec::new(),
+            looks: Vec::new(),
+            passing: Vec::new(),
+        }
+    }
+
     /// An event of `receiver` has come.
     pub fn look(&mut self, receiver: u32, now: Time) {
         if let Some(line) = self.lines.get_mut(&receiver).filter(|line| line.look == now) {
@@ -167,12 +180,8 @@ impl Flow {
     #[inline]
     pub(super) fn come(&mut self, flow: u32, stream: u32) {
         let receiver = self.receiver(&self.flight.get(flow).message);
-        let counts = &mut self.receivers.counts;
-        if receiver as usize >= counts.len() {
-            counts.resize(receiver as usize + 1, 0);
-        }
         if stream == NONE {
-            counts[receiver as usize] += 1;
+            self.receivers.counts[receiver] += 1;
         } else {
             self.streams.all[stream as usize].flow = flow;
         }
@@ -209,7 +218,7 @@ impl Flow {
     fn flow_or_ask(&mut self, now: Time, (flow, receiver): (u32, u32), before: u32, queue: &mut Queue) {
         let [last, _] = self.links_in(&self.flight.get(flow).message);
         let load = self.streams.links.of(last);
-        let count = &mut self.receivers.counts[receiver as usize];
+        let count = &mut self.receivers.counts[receiver];
         if load + u64::from(*count) > AT_ONCE.into() || !self.receivers.lines.is_empty() {
             return self.ask_receiver(now, (flow, receiver), before, queue);
         }
@@ -245,7 +254,7 @@ impl Flow {
         let have_room = !is_awaited && load as usize + comings.len() <= AT_ONCE as usize;
         let are_beside_long = !have_room && self.has_long_ones(ways_in.last);
         let Receivers { lines, counts, passing, looks, .. } = &mut self.receivers;
-        counts.get_mut(receiver as usize).into_iter().for_each(|count| *count = 0);
+        counts[receiver] = 0;
         if have_room || (are_beside_long && !is_awaited) {
             return passing.extend(comings.iter().map(Coming::passing));
         }

@@ -26,6 +26,7 @@ use engine::{Bytes, Duration, Time};
 
 use super::streams::NONE;
 use crate::HostParameters;
+use crate::model::pages::Pages;
 
 /// The fewest short messages of a process that flow over a NIC while others wait.
 const AT_ONCE: u32 = 4;
@@ -40,9 +41,9 @@ pub(super) struct Turns {
     packet: Bytes,
     /// Number of processes of a host, at each of its NICs.
     per_nic: u32,
-    processes: Vec<Process>,
+    processes: Pages<Process>,
     /// Short messages that flow over each NIC.
-    over_nics: Vec<u32>,
+    over_nics: Pages<u32>,
 }
 
 /// A process at a NIC.
@@ -76,7 +77,12 @@ impl Process {
 impl Turns {
     pub fn new(hosts: &HostParameters) -> Turns {
         let per_nic = u32::from(hosts.processes.max(1));
-        Turns { packet: hosts.full_packet(), per_nic, processes: Vec::new(), over_nics: Vec::new() }
+        Turns {
+            packet: hosts.full_packet(),
+            per_nic,
+            processes: Pages::new(Process::IDLE),
+            over_nics: Pages::new(0),
+        }
     }
 
     /// True if a message of `size` takes turns.
@@ -86,11 +92,7 @@ impl Turns {
 
     /// True if the short message in slot `flow` of `process` may flow now; else it waits in line.
     pub fn ask(&mut self, process: u32, flow: u32, now: Time) -> bool {
-        if process as usize >= self.processes.len() {
-            self.processes.resize(process as usize + 1, Process::IDLE);
-            self.over_nics.resize(self.nic_of(process) + 1, 0);
-        }
-        let own = &mut self.processes[process as usize];
+        let own = &mut self.processes[process];
         let may_flow = own.flowing < AT_ONCE && own.waiting.is_empty();
         match may_flow {
             true => self.begin(process, flow, now),
@@ -100,7 +102,7 @@ impl Turns {
     }
 
     fn begin(&mut self, process: u32, flow: u32, now: Time) {
-        let own = &mut self.processes[process as usize];
+        let own = &mut self.processes[process];
         own.flowing += 1;
         (own.newest, own.since) = (flow, now);
         let nic = self.nic_of(process);
@@ -108,13 +110,13 @@ impl Turns {
     }
 
     fn begin_first(&mut self, process: u32, now: Time) -> Option<u32> {
-        let first = self.processes[process as usize].waiting.pop_front();
+        let first = self.processes[process].waiting.pop_front();
         first.into_iter().for_each(|first| self.begin(process, first, now));
         first
     }
 
-    fn nic_of(&self, process: u32) -> usize {
-        (process / self.per_nic) as usize
+    fn nic_of(&self, process: u32) -> u32 {
+        process / self.per_nic
     }
 
     /// Number of short messages, of all processes, that flow over the NIC of `process`.
@@ -127,7 +129,7 @@ impl Turns {
     pub fn leave(&mut self, process: u32, flow: u32, now: Time) {
         let nic = self.nic_of(process);
         self.over_nics[nic] -= 1;
-        let process = &mut self.processes[process as usize];
+        let process = &mut self.processes[process];
         process.flowing -= 1;
         if process.newest == flow {
             process.newest = NONE;
@@ -139,29 +141,29 @@ impl Turns {
 
     /// The message that waits longest in the line of `process`, if few flow: it does now.
     pub fn next(&mut self, process: u32, now: Time) -> Option<u32> {
-        if self.processes[process as usize].flowing < AT_ONCE { self.begin_first(process, now) } else { None }
+        if self.processes[process].flowing < AT_ONCE { self.begin_first(process, now) } else { None }
     }
 
     /// The same, if its NIC has nothing to do.
     pub fn next_of_idle(&mut self, process: u32, now: Time) -> Option<u32> {
-        if self.processes[process as usize].busy <= now { self.begin_first(process, now) } else { None }
+        if self.processes[process].busy <= now { self.begin_first(process, now) } else { None }
     }
 
     /// True if messages of `process` wait for a turn.
     pub fn are_awaited(&self, process: u32) -> bool {
-        !self.processes[process as usize].waiting.is_empty()
+        !self.processes[process].waiting.is_empty()
     }
 
     /// The NIC of `process` takes so long for a turn that begins now.
     pub fn occupy(&mut self, process: u32, now: Time, time: Duration) {
-        let busy = &mut self.processes[process as usize].busy;
+        let busy = &mut self.processes[process].busy;
         *busy = now.max(*busy) + time;
     }
 
     /// Time for an event at which it is to be looked whether another message of `process` may flow, unless there is an
     /// earlier one.
     pub fn look(&mut self, process: u32, now: Time) -> Option<Time> {
-        let process = &mut self.processes[process as usize];
+        let process = &mut self.processes[process];
         let time = now.max(process.busy);
         if process.look <= time || process.waiting.is_empty() {
             return None;
@@ -173,7 +175,7 @@ impl Turns {
     /// An event of `process` has come: nothing if it does not count any more. True if its NIC is through with those that
     /// have begun, and others wait.
     pub fn is_through(&mut self, process: u32, now: Time) -> Option<bool> {
-        let process = &mut self.processes[process as usize];
+        let process = &mut self.processes[process];
         if process.look != now {
             return None;
         }
@@ -184,23 +186,23 @@ impl Turns {
     /// The NIC of `process` is not to be looked at before `left` is over, in which its newest ends at its rate; nor before
     /// as much time again as that has flowed, since others may leave the NIC.
     pub fn put_off(&mut self, process: u32, now: Time, left: Duration) {
-        let process = &mut self.processes[process as usize];
+        let process = &mut self.processes[process];
         process.busy = now + left.min(now.since(process.since)).max(Duration(1));
     }
 
     /// The message of `process` that has waited longest.
     pub fn first(&self, process: u32) -> Option<u32> {
-        self.processes[process as usize].waiting.front().copied()
+        self.processes[process].waiting.front().copied()
     }
 
     /// The message of `process` that began last, if it still flows.
     pub fn newest(&self, process: u32) -> Option<u32> {
-        Some(self.processes[process as usize].newest).filter(|newest| *newest != NONE)
+        Some(self.processes[process].newest).filter(|newest| *newest != NONE)
     }
 
     /// True if the only short message of `process` under way flows.
     pub fn has_one(&self, process: u32) -> bool {
-        let process = &self.processes[process as usize];
+        let process = &self.processes[process];
         process.flowing == 1 && process.waiting.is_empty()
     }
 

@@ -72,6 +72,13 @@ number! {
     PartIndex
 }
 
+impl From<SenderIndex> for u32 {
+    #[inline]
+    fn from(sender: SenderIndex) -> u32 {
+        sender.0
+    }
+}
+
 impl MessageIndex {
     /// No message.
     pub const NONE: MessageIndex = MessageIndex(super::NONE);

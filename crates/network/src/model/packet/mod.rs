@@ -69,7 +69,6 @@ mod injection;
 mod messages;
 mod options;
 mod packets;
-mod pages;
 mod prefetch;
 mod recorder;
 mod reliability;
@@ -181,9 +180,9 @@ impl Packet {
             part.cut.parts()
         );
         let is_lossy = rerouting.is_some() || format.reliability().is_lossy();
-        let host_interface = HostInterface::new(topology, &hosts, transport.is_some());
+        let host_interface = HostInterface::new(topology, &hosts);
         let channels = fabric.routing.channel_count();
-        let mut switch = Switch::new(topology, channels, &options, host_interface.senders(), is_lossy);
+        let mut switch = Switch::new(topology, channels, &options, is_lossy);
         let routes = Routes::new(&fabric, switch.channel_count(), rerouting.is_some());
         if !routes.each_packet() && !routes.has_decisions() {
             switch.begin_asking_ahead();

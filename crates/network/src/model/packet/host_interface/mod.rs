@@ -13,11 +13,11 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 
 use super::index::{MessageNumber, NicIndex, SenderIndex};
 use super::messages::Slot;
-use super::pages::Pages;
 use super::transfers::Role;
 use super::waits::Resource;
 use crate::congestion::Control;
 use crate::message::Message;
+use crate::model::pages::Pages;
 use crate::nics::{Chooser, NicChoice, NicOrder};
 use crate::topology::{HostId, Topology};
 use crate::{Endpoint, HostParameters};
@@ -55,8 +55,8 @@ pub(super) struct HostInterface {
 }
 
 impl HostInterface {
-    /// The hosts of `topology`, whose NICs send by themselves, too, if something `answers` packets.
-    pub fn new(topology: &dyn Topology, hosts: &HostParameters, answers: bool) -> HostInterface {
+    /// The hosts of `topology`.
+    pub fn new(topology: &dyn Topology, hosts: &HostParameters) -> HostInterface {
         let (count, slots) = (topology.hosts(), u32::from(hosts.processes.max(1)));
         let nics = u32::from(hosts.nics.count);
         let processes = count * nics * slots;
@@ -68,7 +68,7 @@ impl HostInterface {
             nics,
             setup: hosts.nics.setup,
             chooser: Chooser::new(hosts.nics, count),
-            senders: Pages::new(processes as usize + by_nic(answers), Sender::IDLE),
+            senders: Pages::new(Sender::IDLE),
             processes,
             connections: (hosts.nics.order != Some(NicOrder::InTurn)).then(Box::default),
             windows: None,
@@ -78,11 +78,6 @@ impl HostInterface {
             memory: MemoryQueues::new(count as usize, slots as usize, hosts.memory.groups() as usize),
             numbers: vec![MessageNumber(0); count as usize],
         }
-    }
-
-    /// Number of senders.
-    pub fn senders(&self) -> usize {
-        self.senders.count()
     }
 
     /// Gives each connection a controller from now on.

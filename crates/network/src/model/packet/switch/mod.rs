@@ -21,9 +21,9 @@ use engine::{Bytes, Lane, Owner, Queue, Time};
 
 use super::index::ChannelIndex;
 use super::options::{Arbitration, PacketOptions};
-use super::pages::Pages;
 use super::steps::{NOTHING, Step};
 use crate::model::moved_links::MovedLinks;
+use crate::model::pages::Pages;
 use crate::topology::{LinkId, Topology};
 use credits::Credits;
 use links::{Port, Rate, VirtualChannel};
@@ -146,14 +146,8 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    /// The links of `topology`, each with as many virtual channels, and room for the requests of `senders`.
-    pub fn new(
-        topology: &dyn Topology,
-        channels: u8,
-        options: &PacketOptions,
-        senders: usize,
-        is_lossy: bool,
-    ) -> Switch {
+    /// The links of `topology`, each with as many virtual channels.
+    pub fn new(topology: &dyn Topology, channels: u8, options: &PacketOptions, is_lossy: bool) -> Switch {
         let channel_count = ChannelCount::new(channels);
         let count = channel_count.places(topology.links());
         assert!(count < NOTHING as usize, "fewer than 2^30 virtual channels");
@@ -168,7 +162,7 @@ impl Switch {
             moved: MovedLinks::new(ports.len()),
             ports,
             channels: vec![VirtualChannel::new(options.credit()); count],
-            requests: Pages::new(senders, Listed::SILENT),
+            requests: Pages::new(Listed::SILENT),
             credits: Credits::default(),
             looks: Looks::new(),
             marked: Vec::new(),
