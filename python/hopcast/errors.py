@@ -16,9 +16,12 @@ class InputError(ValueError):
 
 
 class ProgramFailure(RuntimeError):
-    """The simulated program failed, which is a result: `report` says what led to it."""
+    """The simulated program failed, which is a result.
 
-    def __init__(self, text: str, report: Report):
+    `report` says what led to it; it is None of a run in another process.
+    """
+
+    def __init__(self, text: str, report: Report | None = None):
         super().__init__(text)
         self.report = report
 

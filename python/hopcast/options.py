@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from hopcast import _core
+from hopcast.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ def given(keywords: Mapping[str, Any]) -> dict[str, Any]:
 def _plain(option: Option, value: Any) -> Any:
     """A value as JSON has it."""
     kind = option.takes["kind"]
+    if kind == "folder" and value == "":
+        raise InputError(f"{option.name}: the name of the folder is empty")
     if kind == "names" and isinstance(value, str):
         value = [name.strip() for name in value.split(",") if name.strip()]
     if (kind == "switch" and value is False) or (kind in ("names", "overrides") and not value):

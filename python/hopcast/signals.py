@@ -24,13 +24,16 @@ has come that is furthest behind."""
 AGAIN_S = 0.5
 """Time after the first Ctrl-C from which on another one counts: launchers pass on copies of the first."""
 
+GRACE_S = 3.0
+"""Time after which a run is broken off that does not stop in order, as a rank computes in Python for ever."""
+
 
 class Signals:
     """Heeds signals while a run is under way, and is asked by the core what to do.
 
     The first Ctrl-C, SIGTERM, or the end of the terminal (SIGHUP), asks the run to stop in order; a second
-    Ctrl-C breaks it off. SIGUSR1 asks where it stands. Handlers that the calling program has set for other
-    signals than Ctrl-C stay.
+    Ctrl-C breaks it off, and so does a time without an answer in a rank's own code. SIGUSR1 asks where it
+    stands. Handlers that the calling program has set for other signals than Ctrl-C stay.
     """
 
     def __init__(self, progress: Callable[[float, int, float | None], object] | None):
@@ -42,6 +45,9 @@ class Signals:
         self._begin_s = time.monotonic()
         self._before_look: Speed | None = None
         self._before: dict[int, Any] = {}
+        self._grace: threading.Timer | None = None
+        self._is_asked = False
+        """True while the core asks, and once it knows that it is to stop."""
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is not threading.main_thread():
@@ -57,6 +63,8 @@ class Signals:
         return self
 
     def __exit__(self, *_error) -> None:
+        if self._grace is not None:
+            self._grace.cancel()
         for number, before in self._before.items():
             signal.signal(number, before)
 
@@ -64,26 +72,43 @@ class Signals:
         now_s = time.monotonic()
         if self._asked_at_s and now_s > self._asked_at_s + AGAIN_S:
             raise KeyboardInterrupt
-        self._stop, self._asked_at_s = True, self._asked_at_s or now_s
+        self._asked_at_s = self._asked_at_s or now_s
+        self._ask()
 
     def _end(self, _number, _frame) -> None:
+        self._ask()
+
+    def _ask(self) -> None:
+        """Asks the run to stop, and looks later whether it does."""
         self._stop = True
+        if self._grace is None and signal.SIGINT in self._before:
+            main = threading.main_thread().ident
+            self._grace = threading.Timer(GRACE_S, lambda: signal.pthread_kill(main, signal.SIGALRM))
+            self._grace.daemon = True
+            self._before.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._break_off))
+            self._grace.start()
+
+    def _break_off(self, _number, _frame) -> None:
+        if not self._is_asked:
+            raise KeyboardInterrupt
 
     def _hang_up(self, _number, _frame) -> None:
         leave_terminal()
-        self._stop = True
+        self._ask()
 
     def _tell(self, _number, _frame) -> None:
         self._look = True
 
     def __call__(self, now_s: float, events: int, share: float | None, look: Look | None) -> int:
         """Told by the core where the run stands; gives what it is to do."""
+        self._is_asked = True
         if self._progress is not None:
             self._progress(now_s, events, share)
         if look is not None:
             self._say_status(now_s, events, share, look)
         if self._stop:
             return STOP
+        self._is_asked = False
         wanted, self._look = self._look, False
         return LOOK if wanted else GO_ON
 

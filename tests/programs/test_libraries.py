@@ -42,17 +42,19 @@ int main(int argc, char **argv) {
 USES = ("-L.", "-lcaller", "-lcounter", "-Wl,-rpath,$ORIGIN")
 
 
-def test_what_a_library_keeps_is_each_ranks_own(folder, monkeypatch) -> None:
+@pytest.mark.parametrize("isolation", ["globals", "process"])
+def test_what_a_library_keeps_is_each_ranks_own(folder, isolation, monkeypatch) -> None:
     monkeypatch.chdir(folder)
     done = hopcast("cc", "-O2", SOURCES / "main.c", "-o", "main", *USES)
     assert done.returncode == 0, done.stderr
-    done = hopcast("run", "hopper", "-n", "5", "--quiet", "--verbose", "./main")
+    done = hopcast("run", "hopper", "-n", "5", "--quiet", "--verbose", "--isolation", isolation, "./main")
     assert done.returncode == 0, done.stderr
     names = ["none", "one", "two", "none", "one"]
     expected = [f"rank {rank} {name}" for rank, name in enumerate(names)]
     expected += [f"counter ends after {9 * (rank + 1)}" for rank in range(5)]
     assert sorted(done.stdout.splitlines()[:-1]) == sorted(expected)
-    assert "libcounter.so" in done.stderr and "a copy for each rank" in done.stderr
+    assert "libcounter.so" in done.stderr
+    assert ("a copy for each rank" if isolation == "globals" else "in each process") in done.stderr
 
 
 @pytest.mark.parametrize("stripped", ["-g", "-s", "-Wl,-x"])

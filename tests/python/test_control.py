@@ -196,3 +196,23 @@ def test_a_long_instant_is_not_waited_for(tmp_path: Path, threads: int) -> None:
     broken_off = any("only a part is in this report" in text for text in summary["warnings"])
     assert broken_off == (stopped["whole_until_s"] is not None)
     assert not broken_off or stopped["whole_until_s"] <= stopped["at_s"]
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_a_rank_that_computes_for_ever_is_broken_off(tmp_path: Path, end: signal.Signals) -> None:
+    (tmp_path / "program.py").write_text(
+        "def main(comm):\n"
+        "    comm.barrier()\n"
+        "    print('here', flush=True)\n"
+        "    while comm.rank == 1:\n"
+        "        pass\n"
+    )
+    words = [HOPCAST, "run", "crossbar", "-n", "2", "--quiet", "program.py"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, cwd=tmp_path, **pipes) as process:
+        assert [process.stdout.readline() for _ in range(2)] == ["here\n"] * 2
+        time.sleep(0.2)
+        process.send_signal(end)
+        out, error = process.communicate(timeout=30)
+    assert process.returncode == 130, error
+    assert out.endswith("partial\n") and "Traceback" not in error

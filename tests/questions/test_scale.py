@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from hopcast.cli import commands
+from hopcast.cli import commands, exits
 from hopcast.errors import InputError
 from hopcast.questions import formulas, scale
 
@@ -93,3 +95,43 @@ def test_options_of_one_run_are_refused() -> None:
             ["scale", "crossbar", "-n", "4", "--from", "1", "--to", "2", "halo3d"],
             catch_exceptions=False,
         )
+
+
+@pytest.mark.parametrize("option", [("--stop-at", "1ms"), ("--messages", 10), ("--profile-simulator",)])
+@pytest.mark.parametrize(
+    "question", [("scale", "crossbar", "--from", 2, "--to", 4), ("place", "crossbar", "-n", 4)]
+)
+def test_options_that_only_one_run_shows_are_refused(question, option) -> None:
+    with pytest.raises(InputError, match=f"{question[0]}: {option[0]} is of one run"):
+        hopcast(*question, *option, "ring", "--bytes", "8B")
+
+
+def test_a_file_that_cannot_be_written_is_told_before_anything_runs(tmp_path: Path) -> None:
+    file = tmp_path / "nowhere" / "scale.csv"
+    done = CliRunner().invoke(
+        commands, ["scale", "crossbar", "--from", "2", "--to", "4", "--table", str(file), "ring"]
+    )
+    assert isinstance(done.exception, InputError) and "there is no folder" in str(done.exception)
+    assert done.output == ""
+
+
+FAILS_ON_EIGHT = """
+def main(comm):
+    comm.barrier()
+    if comm.size == 8:
+        comm.recv(source=0)
+"""
+
+
+def test_what_was_simulated_before_a_failure_is_shown(tmp_path: Path) -> None:
+    program, table = tmp_path / "program.py", tmp_path / "scale.csv"
+    program.write_text(FAILS_ON_EIGHT)
+    words = ["scale", "crossbar", "--from", "2", "--to", "16", "--table", str(table), str(program)]
+    done = subprocess.run(
+        [sys.executable, "-m", "hopcast", *words], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == exits.PROGRAM_FAILED
+    assert "\nerror: deadlock" in done.stderr and "Traceback" not in done.stderr
+    with table.open() as file:
+        assert [row["ranks"] for row in csv.DictReader(file)] == ["2", "4"]
+    assert "ranks: the efficiency there is" in done.stdout or "Breaks down at" in done.stdout

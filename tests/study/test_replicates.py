@@ -434,3 +434,28 @@ def test_unknown_values_and_functions_are_errors() -> None:
         replicates.predict(request, 2, {"topology.kind": 0.1}, Local(1))
     with pytest.raises(InputError, match="name a file"):
         replicates.predict(RunRequest.of("crossbar", lambda comm: None, ranks=2), 2, {}, Local(1))
+
+
+@pytest.mark.parametrize("option", [("--stop-at", "1ms"), ("--what-if",), ("--profile-simulator",)])
+def test_options_that_only_one_run_shows_are_refused(option, tmp_path: Path) -> None:
+    done = run(tmp_path, "crossbar", "-n", "4", "--replicates", "2", *option, "ring")
+    assert done.returncode == 2
+    assert done.stderr == f"error: --replicates: {option[0]} is of one run; leave it out\n"
+
+
+def test_replicates_of_a_program_that_fails_end_as_it_does(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("def main(comm):\n    comm.recv(source=0)\n")
+    done = run(tmp_path, "crossbar", "-n", "2", "--replicates", "2", "program.py")
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: a replicate failed: deadlock")
+
+
+def test_what_each_run_measures_anew_is_said_to_vary() -> None:
+    def words(compute: str | None) -> str:
+        given = {"compute": compute} if compute else {}
+        workload = {"kind": "compiled", "path": "app", "arguments": []}
+        request = RunRequest("crossbar", workload, {"ranks": 2, **given})
+        return uncertainty.sources(request, {}, None)[0].words
+
+    assert words(None) == words("measured=2") != words("none")
+    assert words(None).endswith("; computing, which each run measures anew")

@@ -155,6 +155,7 @@ def test_the_key_of_a_cell_holds_the_contents_of_its_files(tmp_path: Path, monke
             "this design has two",
         ),
         ("[options]\nrank = 2\n[factors]\nsize = 1\n", "unknown option 'rank'"),
+        ('[options]\nstop_at = "1ms"\n[factors]\nsize = 1\n', "stop_at ends runs early"),
         ("colour = 1\n", "unknown key 'colour'"),
         ("[factors]\nsize = [1, 2, 1]\n", "has the value 1 twice"),
         (

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import click
 
-from hopcast.errors import InputError, StoppedEarly
+from hopcast.errors import InputError, ProgramFailure, StoppedEarly
 
 DONE = 0
 BAD_INPUT = 2
@@ -41,6 +41,9 @@ def guarded(work: Callable[[], object]) -> int:
         return _bad_input(_with_place(error))
     except InputError as error:
         return _bad_input(str(error))
+    except ProgramFailure as error:
+        click.echo(f"error: {error}", err=True)
+        return PROGRAM_FAILED
     except (click.Abort, KeyboardInterrupt) as error:
         # An Abort is what click makes of a KeyboardInterrupt.
         cause = error.__cause__ if isinstance(error, click.Abort) else error

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from hopcast import options
+from hopcast.errors import InputError
 
 _SECTIONS = {
     "Options": lambda kinds: "function" in kinds,
@@ -17,6 +18,26 @@ _SECTIONS = {
     "Options of compiled and mpi4py programs": lambda kinds: kinds[0] == "compiled",
 }
 """Sections of the help, and which kinds of workload their options have: the first that fits."""
+
+
+_OF_ONE_RUN = (
+    "stop_at",
+    "records",
+    "statistics",
+    "messages",
+    "matrix_periods",
+    "debug_rank",
+    "what_if",
+    "profile_simulator",
+)
+"""Options that end a run early, or that only its own report or screen shows."""
+
+
+def check_several(given: Mapping[str, Any], who: str) -> None:
+    """Refuses options of one run for `who` makes several and compares their times."""
+    for name in _OF_ONE_RUN:
+        if given.get(name) not in (None, False, 0, "none", ()):
+            raise InputError(f"{who}: --{name.replace('_', '-')} is of one run; leave it out")
 
 
 class _Whole(click.IntRange):

@@ -36,6 +36,15 @@ def flags(command: Callable) -> Callable:
     return click.option("--json", "as_json", is_flag=True, help=text)(command)
 
 
+def check_files(*files: Path | None) -> None:
+    """Refuses places of files that cannot be written, before anything runs."""
+    from hopcast.errors import InputError
+
+    for file in files:
+        if file is not None and not file.absolute().parent.is_dir():
+            raise InputError(f"{file}: cannot be written: there is no folder {file.parent}")
+
+
 def simulate(
     request: RunRequest,
     peers: Peers | None,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hopcast.cli import arguments, options
+from hopcast.cli import arguments, options, outputs
 from hopcast.cli.request_of import request_of
 from hopcast.errors import InputError
 
@@ -41,6 +41,8 @@ def command(platform, workload, args, place, rankfile, hostfile, host_names, fir
 
     if flags.get("out") is not None:
         raise InputError("place: --out is of one run")
+    options.check_several(flags, "place")
+    outputs.check_files(place, rankfile, hostfile)
     if "{}" not in host_names:
         raise InputError(f"--host-names: '{host_names}' has no {{}} for the number")
     request = request_of(platform, workload, args, flags, None)

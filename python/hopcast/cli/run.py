@@ -102,6 +102,10 @@ def command(
         if live:
             request = _kept_for_pictures(request, peers)
         _check_kept(request, as_json, quiet)
+        if replicates is not None:
+            options.check_several(request.options, "--replicates")
+        if save_request is not None and replicates is not None:
+            raise InputError("--save-request keeps a run, and not how often it is repeated")
         if save_request is not None:
             if peers is None or peers.rank == 0:
                 request.save(save_request)

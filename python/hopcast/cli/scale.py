@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from hopcast.cli import arguments, options
+from hopcast.cli import arguments, options, outputs
 from hopcast.cli.request_of import request_of
-from hopcast.errors import InputError
+from hopcast.errors import InputError, ProgramFailure
 
 
 @click.command(cls=arguments.RunCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,6 +42,8 @@ def command(platform, workload, args, first, last, factor, weak, efficiency, pag
             raise InputError(
                 f"scale: {spelled} is of one run; here --from and --to say the ranks, --page the page"
             )
+    options.check_several(flags, "scale")
+    outputs.check_files(page, table)
     if not 0 < efficiency <= 1:
         raise InputError(f"--efficiency {efficiency:g}: above 0, at most 1")
 
@@ -54,9 +56,16 @@ def command(platform, workload, args, first, last, factor, weak, efficiency, pag
 
     counts = scale.numbers(first, last, factor)
     click.echo(f"{'ranks':>10} {'time':>12}")
-    points = scale.measured(
-        request, counts, lambda point: click.echo(f"{point.ranks:>10,} {units.seconds(point.makespan_s):>12}")
-    )
+    points: list[scale.Point] = []
+    broken: Exception | None = None
+    try:
+        for point in scale.measured(request, counts):
+            points.append(point)
+            click.echo(f"{point.ranks:>10,} {units.seconds(point.makespan_s):>12}")
+    except (InputError, ProgramFailure) as error:
+        if len(points) < 2:
+            raise
+        broken = error
     found = scale.scaling(points, weak=weak, bound=efficiency)
     click.echo(f"\n{'ranks':>10} {'speed-up':>10} {'efficiency':>11}  largest loss")
     for ranks, _, speed_up, share, loss in scale_page.rows(found):
@@ -70,3 +79,5 @@ def command(platform, workload, args, first, last, factor, weak, efficiency, pag
     if page is not None:
         words = " ".join((workload, *args))
         click.echo(f"Page   {scale_page.write_page(found, f'{words} on {platform}', page)}")
+    if broken is not None:
+        raise broken

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from hopcast.cli import options
+from hopcast.cli import options, outputs
 from hopcast.errors import InputError
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -62,6 +62,7 @@ def command(platform, ranks, library, collectives, first, last, factor, out, bas
     from hopcast.questions import selection_files, tune
     from hopcast.report import units
 
+    outputs.check_files(out, table)
     if base is not None and library != "mpich":
         raise InputError("--base: a file of MPICH; --library says another")
     counts = _numbers(ranks)

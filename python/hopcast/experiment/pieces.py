@@ -52,6 +52,8 @@ class Result:
     """Rows of measurements, if a piece has more than one."""
     costs: Mapping[str, Any] = field(default_factory=dict)
     """Time, place and memory of its computation, which differ each time."""
+    by_program: bool = False
+    """True if the simulated program failed."""
 
     def to_json(self) -> str:
         """The result as JSON."""
@@ -88,13 +90,13 @@ def perform(
     import platform
 
     start_s = time.perf_counter()
-    state, why, given = DONE, "", Measured()
+    state, why, given, by_program = DONE, "", Measured(), False
     try:
         given = measured(function(inputs))
     except reraised:
         raise
     except (InputError, ProgramFailure) as error:
-        state, why = FAILED, _first_line(error)
+        state, why, by_program = FAILED, _first_line(error), isinstance(error, ProgramFailure)
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         state = FAILED
@@ -105,7 +107,7 @@ def perform(
             raise
         state, why = FAILED, f"hopcast's own check failed: {_first_line(error)}"
     costs = {"host": platform.node(), "wall_s": time.perf_counter() - start_s, **given.costs}
-    return Result(state, why, given.values, given.rows, costs)
+    return Result(state, why, given.values, given.rows, costs, by_program)
 
 
 @dataclass(frozen=True)

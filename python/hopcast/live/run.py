@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import shlex
+import shutil
 import signal
 import struct
 import sys
@@ -88,7 +89,7 @@ def simulate(
         if debug_rank is not None:
             launcher = debugger.command(launcher, folder)
         if "tool" in request.options:
-            launcher = [*shlex.split(request.options["tool"]), *launcher]
+            launcher = [*_tool(request.options["tool"]), *launcher]
         before = other_load.Moment.now()
         with _watched(state, progress), _followed(folder, parts), link or contextlib.nullcontext():
             code = launch(launcher, debug_rank is not None, () if link is None else (link.socket,))
@@ -101,6 +102,14 @@ def simulate(
     disturbed = other_load.warning(before, after, os.cpu_count() or 1, head["computing"])
     summary["warnings"] += [disturbed] if disturbed else []
     return Report(summary, Tables(tables))
+
+
+def _tool(words: str) -> list[str]:
+    """The command that starts the process of the ranks."""
+    tool = shlex.split(words)
+    if not tool or shutil.which(tool[0]) is None:
+        raise InputError(f"tool: '{words}': there is no such command")
+    return tool
 
 
 def _summary(head: dict, peers: Peers | None) -> dict | None:
@@ -155,6 +164,8 @@ def _check_result(result: Path, program: str, code: int, debug_rank: int | None)
         raise KeyboardInterrupt
     if -code == signal.SIGPIPE:
         raise StoppedEarly(f"{program} was stopped: the reader of its output has gone")
+    if -code == signal.SIGKILL:
+        raise InputError(f"{program} was killed (SIGKILL), as the system does where memory is short")
     if -code == signal.SIGXFSZ:
         raise InputError(f"{program} was stopped: a file that it writes is longer than allowed (ulimit -f)")
     raise InternalError(f"the run of {program} ended without a result: {_ending(code)}")

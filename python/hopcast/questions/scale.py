@@ -12,7 +12,7 @@ differences by cause. The scaling breaks down at the first number of ranks with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hopcast.errors import InputError
@@ -98,20 +98,12 @@ def numbers(first: int, last: int, factor: float) -> list[int]:
     return found if found[-1] == last else [*found, last]
 
 
-def measured(
-    request_of: Callable[[int], RunRequest],
-    ranks: Sequence[int],
-    tell: Callable[[Point], None] = lambda _: None,
-) -> list[Point]:
-    """Runs each number of ranks; `tell` gets each point when it is there."""
+def measured(request_of: Callable[[int], RunRequest], ranks: Sequence[int]) -> Iterator[Point]:
+    """Runs each number of ranks, and gives each point when it is there."""
     from hopcast.api import run
 
-    points = []
     for count in ranks:
-        summary = run(request_of(count)).summary
-        points.append(_point(count, summary))
-        tell(points[-1])
-    return points
+        yield _point(count, run(request_of(count)).summary)
 
 
 def scaling(points: Sequence[Point], *, weak: bool, bound: float) -> Scaling:

@@ -78,7 +78,7 @@ def compare(results: Sequence[Result], places: Sequence[str]) -> Comparison:
         tuple(places),
         sides,
         ", ".join(units.ratio(side["makespan_s"], first) for side in sides[1:]),
-        _verdict(*sides) if len(sides) == 2 else _order(letters, sides),
+        _of_whole_runs(letters, sides) + (_verdict(*sides) if len(sides) == 2 else _order(letters, sides)),
         [group for group in groups if group.rows],
     )
 
@@ -93,6 +93,16 @@ def write_page(comparison: Comparison, file: Path) -> Path:
     from hopcast.report.html import comparison_page
 
     return write_text(file, comparison_page(comparison), flag="--out", mark=_GENERATOR)
+
+
+def _of_whole_runs(letters: tuple[str, ...], sides: tuple[dict, ...]) -> str:
+    """Warning about reports whose runs did not come to their end."""
+    partial = [
+        name for name, side in zip(letters, sides, strict=True) if side.get("partial") or side.get("failure")
+    ]
+    if not partial:
+        return ""
+    return f"Ended early: {', '.join(partial)}; times and differences are of what had happened by then. "
 
 
 def _order(letters: tuple[str, ...], sides: tuple[dict, ...]) -> str:

@@ -211,6 +211,8 @@ def _check_use(study: Study) -> None:
     for name in study.options:
         if name not in options.table() or name in ("set", "out"):
             raise InputError(f"{study.place}: [options]: unknown option '{name}'")
+    if "stop_at" in study.options or any(factor.name == "stop_at" for factor in study.factors):
+        raise InputError(f"{study.place}: stop_at ends runs early, whose times are then none to compare")
     templates = [study.platform, *study.workload, *map(str, study.options.values())]
     templates += [*map(str, study.overrides.values()), *study.files.values()]
     templates += [template for drawing in study.clusters.values() for template in drawing.templates()]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hopcast import scratch
-from hopcast.errors import InputError
+from hopcast.errors import InputError, ProgramFailure
 from hopcast.experiment import engine
 from hopcast.experiment.pieces import DONE, Piece, Result, Work
 from hopcast.experiment.progress import PiecesProgress
@@ -117,7 +117,8 @@ def predict(
     vary: Sequence[str] = (),
     quiet: bool = True,
 ) -> Replicates:
-    """Runs replicates of a request. Raises `InputError` for one that fails, `KeyboardInterrupt` if stopped.
+    """Runs replicates of a request. Raises `InputError` or `ProgramFailure` for one that fails, and
+    `KeyboardInterrupt` if stopped.
 
     spreads: relative standard deviations of values of the platform, by key.
     cluster: model of processors, of which each replicate draws others.
@@ -164,7 +165,7 @@ def _makespans(
 
     def told(piece: Piece, result: Result) -> None:
         if result.state != DONE:
-            raise InputError(f"a replicate failed: {result.why}")
+            raise (ProgramFailure if result.by_program else InputError)(f"a replicate failed: {result.why}")
         progress(piece, result)
 
     try:

@@ -92,12 +92,21 @@ def sources(
     if clusters is not None:
         found.append(Source(CLUSTER, "other processors of the model", _other_cluster))
         found.append(Source(DAY, "other days of the same processors", _other_day))
-    found.append(Source(SEEDS, "noise, random placements and traffic", _other_seed))
+    found.append(Source(SEEDS, _words_of_seeds(request), _other_seed))
     known = [source.name for source in found]
     for name in only:
         if name not in known:
             raise InputError(f"--vary {name}: this run varies {', '.join(known)}")
     return [source for source in found if not only or source.name in only]
+
+
+def _words_of_seeds(request: RunRequest) -> str:
+    """What differs from run to run."""
+    words = "noise, random placements and traffic"
+    is_measured = request.workload["kind"] in ("compiled", "mpi4py") and str(
+        request.option("compute")
+    ).startswith("measured")
+    return f"{words}; computing, which each run measures anew" if is_measured else words
 
 
 def _other_seed(setting: Setting, number: int) -> Setting:

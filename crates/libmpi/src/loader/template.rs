@@ -89,15 +89,15 @@ impl Template {
         let mut libraries = libraries::of(path, &elf)?;
         copy_what_calls_back(&elf, &mut libraries);
         open_system(&elf, &libraries, hooks);
-        // The C library's loader would not know them again by what others call them.
-        let unnamed = libraries.iter().filter(|library| library.elf.dynamic.name != library.name);
-        let unnamed: Vec<_> = unnamed.map(|library| library.name.clone()).collect();
+        let unnamed = unnamed(&libraries);
         let listing = libraries.iter().map(describe).collect();
         let mut parts = vec![(path.to_path_buf(), elf, 0)];
         for library in libraries {
             if library.fate == Fate::Shared {
-                let base =
-                    open(&CString::new(library.path.as_os_str().as_encoded_bytes()).unwrap_or_default())?;
+                let base = open(
+                    &CString::new(library.path.as_os_str().as_encoded_bytes()).unwrap_or_default(),
+                    libc::RTLD_NOW,
+                )?;
                 hook_in_place(&library.elf, base, hooks);
                 continue;
             }
@@ -169,9 +169,10 @@ impl Template {
         let mut loaded = Vec::new();
         for library in &libraries {
             let path = CString::new(library.path.as_os_str().as_encoded_bytes()).unwrap_or_default();
-            loaded.push(open(&path)?);
+            // What it calls in the program is there when it is called.
+            loaded.push(open(&path, libc::RTLD_LAZY)?);
         }
-        let base = load_copy(&elf, libc::RTLD_GLOBAL, &[])?;
+        let base = load_copy(&elf, libc::RTLD_GLOBAL, &unnamed(&libraries))?;
         exceptions::find();
         if elf.fixed && base != 0 {
             return Err("the addresses at which it wants to be are taken by something else".into());
@@ -306,7 +307,7 @@ fn open_system(program: &Elf, libraries: &[Library], hooks: &[Hook]) {
     let brought = |name: &String| libraries.iter().any(|library| library.name == *name);
     for name in needed.filter(|name| !interface::is_ours(name) && !brought(name)) {
         let Ok(text) = CString::new(name.as_str()) else { continue };
-        let base = open(&text);
+        let base = open(&text, libc::RTLD_NOW);
         if let (true, Ok(base)) = (name.starts_with("libstdc++.so"), base)
             && let Some(elf) = path_of(base).and_then(|path| Elf::read(&path).ok())
         {
@@ -326,10 +327,16 @@ fn open_system(program: &Elf, libraries: &[Library], hooks: &[Hook]) {
     }
 }
 
+/// Names of libraries that the C library's loader would not know again by them.
+fn unnamed(libraries: &[Library]) -> Vec<String> {
+    let unnamed = libraries.iter().filter(|library| library.elf.dynamic.name != library.name);
+    unnamed.map(|library| library.name.clone()).collect()
+}
+
 /// Lets the C library load a library as it is, for all ranks; gives the base address.
-fn open(name: &CStr) -> Result<usize, Refusal> {
+fn open(name: &CStr, mode: i32) -> Result<usize, Refusal> {
     // SAFETY: the library runs its initialisation, as it would in any process that needs it.
-    unsafe { base_of(libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL), name) }
+    unsafe { base_of(libc::dlopen(name.as_ptr(), mode | libc::RTLD_GLOBAL), name) }
 }
 
 /// Lets the C library load a copy of a file, of which nothing runs; gives the base address. It stays loaded.
