@@ -94,18 +94,16 @@ impl Template {
         let mut parts = vec![(path.to_path_buf(), elf, 0)];
         for library in libraries {
             if library.fate == Fate::Shared {
-                let base = open(
-                    &CString::new(library.path.as_os_str().as_encoded_bytes()).unwrap_or_default(),
-                    libc::RTLD_NOW,
-                )?;
+                let base =
+                    open(&CString::new(library.path.as_os_str().as_encoded_bytes()).unwrap_or_default())?;
                 hook_in_place(&library.elf, base, hooks);
                 continue;
             }
-            let base = load_copy(&library.elf, libc::RTLD_GLOBAL, &unnamed)?;
+            let base = load_copy(&library.elf, libc::RTLD_GLOBAL, false, &unnamed)?;
             parts.push((library.path, library.elf, base));
         }
         // The program comes last, for it copies what libraries have.
-        parts[0].2 = load_copy(&parts[0].1, libc::RTLD_LOCAL, &unnamed)?;
+        parts[0].2 = load_copy(&parts[0].1, libc::RTLD_LOCAL, false, &unnamed)?;
         Template::of_parts(path, parts, listing, hooks, copies)
     }
 
@@ -166,13 +164,14 @@ impl Template {
         opened::set_program(path, &elf);
         let libraries = libraries::of(path, &elf)?;
         open_system(&elf, &libraries, hooks);
-        let mut loaded = Vec::new();
+        let (unnamed, mut loaded) = (unnamed(&libraries), Vec::new());
         for library in &libraries {
             let path = CString::new(library.path.as_os_str().as_encoded_bytes()).unwrap_or_default();
-            // What it calls in the program is there when it is called.
-            loaded.push(open(&path, libc::RTLD_LAZY)?);
+            // One that needs the program, which is loaded later, or another that is not known by its name, is not found whole.
+            let library = &library.elf;
+            loaded.push(open(&path).or_else(|_| load_copy(library, libc::RTLD_GLOBAL, true, &unnamed))?);
         }
-        let base = load_copy(&elf, libc::RTLD_GLOBAL, &unnamed(&libraries))?;
+        let base = load_copy(&elf, libc::RTLD_GLOBAL, false, &unnamed)?;
         exceptions::find();
         if elf.fixed && base != 0 {
             return Err("the addresses at which it wants to be are taken by something else".into());
@@ -180,14 +179,15 @@ impl Template {
         let hook = |name: &str| Some(hooks.iter().find(|hook| hook.name == name)?.function as usize);
         put_in_place(&elf, base, hook);
         let definitions = elf.definitions();
-        for (library, at) in libraries.iter().zip(loaded) {
+        for (library, at) in libraries.iter().zip(&loaded) {
             let of_program = |name: &str| definitions.get(name).map(|definition| base + definition.value);
             let in_library = |name: &str| {
                 let hook = hooks.iter().find(|hook| hook.in_libraries && hook.name == name);
                 of_program(name).or(hook.map(|hook| hook.function as usize))
             };
-            put_in_place(&library.elf, at, in_library);
+            put_in_place(&library.elf, *at, in_library);
         }
+        copy_again(&elf, base, &libraries, &loaded);
         let shown =
             |library: &Library| format!("{} ({}): in each process", library.name, library.path.display());
         let listing = libraries.iter().map(shown).collect();
@@ -307,7 +307,7 @@ fn open_system(program: &Elf, libraries: &[Library], hooks: &[Hook]) {
     let brought = |name: &String| libraries.iter().any(|library| library.name == *name);
     for name in needed.filter(|name| !interface::is_ours(name) && !brought(name)) {
         let Ok(text) = CString::new(name.as_str()) else { continue };
-        let base = open(&text, libc::RTLD_NOW);
+        let base = open(&text);
         if let (true, Ok(base)) = (name.starts_with("libstdc++.so"), base)
             && let Some(elf) = path_of(base).and_then(|path| Elf::read(&path).ok())
         {
@@ -334,15 +334,15 @@ fn unnamed(libraries: &[Library]) -> Vec<String> {
 }
 
 /// Lets the C library load a library as it is, for all ranks; gives the base address.
-fn open(name: &CStr, mode: i32) -> Result<usize, Refusal> {
+fn open(name: &CStr) -> Result<usize, Refusal> {
     // SAFETY: the library runs its initialisation, as it would in any process that needs it.
-    unsafe { base_of(libc::dlopen(name.as_ptr(), mode | libc::RTLD_GLOBAL), name) }
+    unsafe { base_of(libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL), name) }
 }
 
-/// Lets the C library load a copy of a file, of which nothing runs; gives the base address. It stays loaded.
-fn load_copy(elf: &Elf, scope: i32, unnamed: &[String]) -> Result<usize, Refusal> {
+/// Lets the C library load a copy of a file, of which nothing runs unless it `runs`; gives the base address. It stays loaded.
+fn load_copy(elf: &Elf, scope: i32, runs: bool, unnamed: &[String]) -> Result<usize, Refusal> {
     let dropped = |name: &str| interface::is_ours(name) || unnamed.iter().any(|other| other == name);
-    let library = memory_file(c"hopcast-program", &elf.as_library(dropped))
+    let library = memory_file(c"hopcast-program", &elf.as_library(runs, dropped))
         .map_err(|error| format!("no memory for its copy: {error}"))?;
     let base = open_library(&library, scope);
     // Its number stays taken: a library of the same name would be taken for this one.
@@ -391,6 +391,19 @@ fn path_of(base: usize) -> Option<PathBuf> {
 struct LinkMap {
     base: usize,
     name: *const c_char,
+}
+
+/// Copies once more what the program at `base` copies from variables of libraries (COPY relocations): these have been put in
+/// place since, and their own initialisation has run.
+fn copy_again(elf: &Elf, base: usize, libraries: &[Library], loaded: &[usize]) {
+    let definitions: Vec<_> = libraries.iter().map(|library| library.elf.definitions()).collect();
+    for word in relocation::words(elf) {
+        let Holds::CopyOf(name, bytes) = &word.holds else { continue };
+        let found = definitions.iter().zip(loaded).find_map(|(all, at)| Some(at + all.get(name)?.value));
+        let Some(from) = found else { continue };
+        // SAFETY: both variables are loaded, and as long as the program says; nothing runs meanwhile.
+        unsafe { ptr::copy_nonoverlapping(from as *const u8, (base + word.at) as *mut u8, *bytes) };
+    }
 }
 
 /// Hooks what a library calls that all ranks share.
