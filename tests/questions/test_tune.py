@@ -209,10 +209,16 @@ def test_tuned_algorithms_are_no_slower_than_the_librarys() -> None:
         "--library",
         "openmpi",
         "--collectives",
-        "allreduce,barrier",
+        "allreduce,barrier,bcast",
         "--to",
         "1MiB",
     )
     changes = re.findall(r"([+-][\d.]+) %$", said, re.MULTILINE)
     assert changes and max(map(float, changes)) <= 1.05
     assert len(re.findall(r"^ +barrier", said, re.MULTILINE)) == 2
+
+
+def test_what_no_algorithm_changes_is_said_as_it_is() -> None:
+    words = ["tune", "hopper", "-n", "1000000", "--library", "openmpi", "--collectives", "bcast"]
+    with pytest.raises(InputError, match="1000000 ranks do not fit"):
+        hopcast(*words)

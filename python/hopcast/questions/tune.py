@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hopcast.errors import InputError
+from hopcast.errors import InputError, ProgramFailure
 from hopcast.questions import halving, libraries
 from hopcast.questions.libraries import Choice
 
@@ -19,7 +19,8 @@ Timer = Callable[[str, int, int, str | None, int], float]
 """Time of (collective, ranks, size, algorithm, number of the seed) [s]; without an algorithm, as the library
 chooses.
 
-It raises `InputError` for an algorithm that does not fit the ranks, which is then left out.
+It raises `InputError` or `ProgramFailure` for an algorithm that does not fit the ranks, which is then left
+out.
 """
 BARRIER = "barrier"
 TOLERANCE = 0.01
@@ -68,6 +69,7 @@ def tuned(
 def _best(
     collective: str, ranks: int, size: int, names: Sequence[str], time: Timer, most: int, before: str | None
 ) -> Tuned:
+    time(collective, ranks, size, None, 0)  # raises what no algorithm would change
     fitting = [name for name in names if _fits(time, collective, ranks, size, name)]
     if not fitting:
         raise InputError(f"collective '{collective}' on {ranks} ranks: none of {', '.join(names)} fits")
@@ -110,6 +112,6 @@ def sizes(first: int, last: int, factor: float) -> list[int]:
 def _fits(time: Timer, collective: str, ranks: int, size: int, name: str) -> bool:
     try:
         time(collective, ranks, size, name, 0)
-    except InputError:
+    except (InputError, ProgramFailure):
         return False
     return True

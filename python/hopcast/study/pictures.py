@@ -60,15 +60,17 @@ def of_interaction(found: Interaction, response: str) -> Picture:
         tuple(replace(level, least=min(means), most=max(means), interval=None) for level in found.across),
     )
     up, places = _up(canvas, whole, response), _across(canvas, whole)
-    for number, (name, line) in enumerate(found.lines):
-        hue = f"hsl({(210 + 137 * number) % 360} 60% 50%)"
+    hues = [f"hsl({(210 + 137 * number) % 360} 60% 50%)" for number in range(len(found.lines))]
+    for hue, (name, line) in zip(hues, found.lines, strict=True):
         points = [(x, up(mean), mean) for x, mean in zip(places, line, strict=True) if mean is not None]
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in points)
         canvas.add("path", d=path, fill="none", stroke=hue, stroke_width=1.5)
         for x, y, mean in points:
             said = f"{lines_name} = {name}: {value_text(mean, response)}"
             canvas.add("circle", title=said, cx=x, cy=y, r=3.5, fill=hue)
-        canvas.text(LEFT + 8, TOP + 14 + 14 * number, f"● {lines_name} = {name}", "start", fill=hue)
+    for number, (hue, (name, _)) in enumerate(zip(hues, found.lines, strict=True)):
+        words = f"● {lines_name} = {name}"
+        canvas.text(LEFT + 8, TOP + 14 + 14 * number, words, class_="halo", style=f"fill: {hue}")
     words = (
         f"Means over all cells of two levels. Where {lines_name} acts alike at each {across_name} the lines "
         f"are parallel: what both factors alone leave is up to {units.percent(found.size)} of the mean."
