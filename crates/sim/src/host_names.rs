@@ -120,7 +120,7 @@ impl HostNames {
                 [ref coordinates @ .., slot] => {
                     let routers = routers.get_or_insert_with(|| routers_by_coordinates(topology));
                     let router = routers.get(coordinates).ok_or_else(|| {
-                        let last = topology.router_name(RouterId(topology.routers() - 1));
+                        let last = topology.router_name(RouterId(topology.routers() / topology.planes() - 1));
                         format!("no router at {coordinates:?}; the last one is '{last}'")
                     })?;
                     let hosts = topology.hosts_of(*router);
@@ -164,8 +164,11 @@ fn routers_by_coordinates(topology: &dyn Topology) -> BTreeMap<Vec<u32>, RouterI
     let numbers = |name: String| {
         name.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect::<Vec<u32>>()
     };
-    (0..topology.routers())
+    // Of several planes, hosts hang on the routers of the first, whose names begin with its number.
+    let planes = topology.planes();
+    (0..topology.routers() / planes)
         .map(|router| (numbers(topology.router_name(RouterId(router))), RouterId(router)))
+        .map(|(numbers, router)| (numbers[usize::from(planes > 1)..].to_vec(), router))
         .collect()
 }
 

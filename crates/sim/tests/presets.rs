@@ -265,6 +265,19 @@ fn machines_have_their_published_sizes() {
     }
 }
 
+/// Hosts hang on the routers of the first of several planes, at the places that they have in one.
+#[test]
+fn hosts_have_their_names_in_planes() {
+    let of = |set: &[Override]| {
+        let platform = config::load("hopper", set, &Disk::new("/")).unwrap();
+        let topology = platform.topology().unwrap();
+        let names = platform.host_names(&*topology).unwrap();
+        ["nid00000", "nid06527"].map(|name| names.find(name).unwrap())
+    };
+    let planes = [Override::set("nic.count", "2"), Override::set("nic.attachment", "planes")];
+    assert_eq!(of(&planes), of(&[]));
+}
+
 /// The shipped map agrees with the map that SST/macro has, for every node.
 #[test]
 #[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]

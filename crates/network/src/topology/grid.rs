@@ -383,6 +383,9 @@ impl Topology for Grid {
     }
     fn router_name(&self, router: RouterId) -> String {
         let coordinates = self.coordinates(router);
+        if coordinates.is_empty() {
+            return "crossbar".into();
+        }
         let texts: Vec<_> = coordinates.iter().map(u32::to_string).collect();
         format!("({})", texts.join(","))
     }
