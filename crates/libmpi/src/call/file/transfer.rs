@@ -94,14 +94,13 @@ fn begin(me: &Process, file: &OpenFile, name: &'static str, from: Where, etypes:
     Ok(offset * file.view.borrow().unit)
 }
 
-/// Moves the data. Gives the status, and what of the file has been read or written.
-unsafe fn transfer(
+/// What an access needs, if it may be: bytes of an element in the file, and of all.
+fn checked(
     me: &Process,
     file: &OpenFile,
-    (name, from): (&'static str, Where),
     memory: Memory,
     (count, datatype): (i64, Datatype),
-) -> Answer<(Status, Parts)> {
+) -> Answer<(usize, usize)> {
     let layout = me.layout(datatype)?;
     layout.bytes(count)?;
     match memory {
@@ -111,13 +110,32 @@ unsafe fn transfer(
         }
         Memory::Read(_) => {}
     }
-    let (unit, representation) = (file.view.borrow().unit, file.representation.borrow().clone());
-    let each = representation.size(&layout)?;
+    let unit = file.view.borrow().unit;
+    let each = file.representation.borrow().size(&layout)?;
     let bytes = each * count as usize;
     if bytes as i64 % unit != 0 {
         let reason = format!("a whole number of etypes of {unit} bytes, not {bytes} bytes");
         return Err(Error::new(Class::IO, reason));
     }
+    Ok((each, bytes))
+}
+
+/// Moves the data. Gives the status, and what of the file has been read or written.
+unsafe fn transfer(
+    me: &Process,
+    file: &OpenFile,
+    (name, from): (&'static str, Where),
+    memory: Memory,
+    (count, datatype): (i64, Datatype),
+) -> Answer<(Status, Parts)> {
+    let checked = checked(me, file, memory, (count, datatype));
+    if checked.is_err() && from == Where::Ordered {
+        // Others wait to hear where they begin.
+        begin(me, file, name, from, 0)?;
+    }
+    let (each, bytes) = checked?;
+    let (layout, representation) = (me.layout(datatype)?, file.representation.borrow().clone());
+    let unit = file.view.borrow().unit;
     let first = begin(me, file, name, from, bytes as i64 / unit)?;
     let runs = file.view.borrow().runs(first, bytes);
     let moved = match memory {
@@ -162,13 +180,15 @@ unsafe fn blocking(
 ) -> Answer {
     with(me, file, |found| {
         // SAFETY: as the contract of `call` says.
-        let (told, parts) = unsafe { transfer(me, found, (name, from), memory, values) }?;
+        let moved = unsafe { transfer(me, found, (name, from), memory, values) };
         if all {
+            // One that has failed has part in it, too: the others wait for it.
+            let parts = moved.as_ref().map_or_else(|_| Parts::default(), |(_, parts)| parts.clone());
             collective(me, found, name, memory.direction(), parts)?;
-        } else {
-            wait_for(me, name, Work::Transfer(found.opened.place, parts));
+        } else if let Ok((_, parts)) = &moved {
+            wait_for(me, name, Work::Transfer(found.opened.place, parts.clone()));
         }
-        told.write(status);
+        moved?.0.write(status);
         Ok(())
     })
 }
@@ -216,9 +236,10 @@ unsafe fn split_begin(
             return Err(Error::new(Class::OTHER, format!("MPI_File_{other} has not ended")));
         }
         // SAFETY: as the contract of `call` says.
-        let begun = unsafe { start(me, found, (name, from), memory, values) }?;
-        found.split.set(Some((ended, begun)));
-        Ok(())
+        let begun = unsafe { start(me, found, (name, from), memory, values) };
+        // One that has failed ends with the others.
+        found.split.set(Some((ended, *begun.as_ref().unwrap_or(&Request::NULL))));
+        begun.map(|_| ())
     })
 }
 
