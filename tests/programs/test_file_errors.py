@@ -24,7 +24,8 @@ int main(int argc, char **argv) {
     MPI_File_set_view(file, 0, MPI_DOUBLE, MPI_DOUBLE, "native", MPI_INFO_NULL);
     /* Half an etype cannot be accessed. */
     MPI_Datatype type = rank == 1 ? MPI_INT : MPI_DOUBLE;
-    if (!strcmp(argv[1], "at_all")) error = MPI_File_write_at_all(file, rank, value, 1, type, MPI_STATUS_IGNORE);
+    if (!strcmp(argv[1], "at_all"))
+        error = MPI_File_write_at_all(file, rank, value, 1, type, MPI_STATUS_IGNORE);
     if (!strcmp(argv[1], "all")) error = MPI_File_read_all(file, value, 1, type, MPI_STATUS_IGNORE);
     if (!strcmp(argv[1], "ordered")) error = MPI_File_write_ordered(file, value, 1, type, MPI_STATUS_IGNORE);
     if (!strcmp(argv[1], "split")) {

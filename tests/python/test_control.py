@@ -15,7 +15,7 @@ import pytest
 
 import hopcast
 from hopcast import signals
-from hopcast.report import read
+from hopcast.report import causes, read
 
 HOPCAST = str(Path(sys.executable).with_name("hopcast"))
 DATA = Path(os.environ.get("HOPCAST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -216,3 +216,29 @@ def test_a_rank_that_computes_for_ever_is_broken_off(tmp_path: Path, end: signal
         out, error = process.communicate(timeout=30)
     assert process.returncode == 130, error
     assert out.endswith("partial\n") and "Traceback" not in error
+
+
+@pytest.mark.parametrize(("stop", "whole"), [("300us", False), ("50us", True)])
+def test_time_of_calls_that_have_not_ended_is_called_so(tmp_path: Path, stop: str, whole: bool) -> None:
+    words = [
+        "--stop-at",
+        stop,
+        "--model",
+        "packet",
+        "--out",
+        tmp_path / "out",
+        "alltoall",
+        "--bytes",
+        "64KiB",
+    ]
+    done = run("crossbar", "-n", 64, "--ppn", 1, *words, "--iterations", 4)
+    assert done.returncode == 0, done.stderr
+    summary = read(tmp_path / "out").summary
+    shares = {words: share for _, words, share in causes.split(summary)}
+    known_s = summary["time"]["compute_s"] + summary["time"]["transfer_s"] + summary["time"]["waiting_s"]
+    of_all = known_s / (summary["ranks"] * summary["makespan_s"])
+    assert shares[causes.OPEN_CALLS] == pytest.approx(1 - of_all) and sum(shares.values()) == pytest.approx(1)
+    assert (of_all == 0) == whole
+    assert (
+        causes.OPEN_CALLS in done.stdout and causes.OPEN_CALLS in (tmp_path / "out/report.html").read_text()
+    )

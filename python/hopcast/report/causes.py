@@ -25,6 +25,9 @@ CAUSES = (
 )
 """Each cause of time in MPI by its name in tables, with its words."""
 
+OPEN_CALLS = "in calls that had not ended"
+"""Words for the time of a run that ended early which has no cause yet."""
+
 _GENERIC = 0.5
 """Weight of faster processors, which help every run: a more specific limit wins if it saves half as much."""
 _INCAST_RANKS = 4
@@ -63,12 +66,26 @@ def split(summary: dict) -> list[tuple[str, str, float]]:
         return []
     times = [("compute", "computing", summary["time"]["compute_s"])]
     times += [(name, words, causes[f"{name}_s"]) for name, words in CAUSES]
-    total = sum(time for *_, time in times)
     if _at_recorded_times(summary):
-        idle = max(0.0, summary["ranks"] * summary["makespan_s"] - total)
+        idle = max(0.0, summary["ranks"] * summary["makespan_s"] - sum(time for *_, time in times))
         times.append(("idle", "idle until recorded times", idle))
-        total += idle
+    elif open_s := open_calls_s(summary):
+        times.append(("idle", OPEN_CALLS, open_s))
+    total = sum(time for *_, time in times)
     return [(name, words, time / total) for name, words, time in times if time > 0] if total else []
+
+
+def open_calls_s(summary: dict) -> float:
+    """Time of the ranks of a run that ended early which has no cause yet [s].
+
+    It is that of calls that had not ended, and after the end of ranks that were done.
+    """
+    causes = summary.get("causes")
+    if not causes or not (summary.get("partial") or summary.get("failure")):
+        return 0.0
+    known_s = summary["time"]["compute_s"] + sum(causes[f"{name}_s"] for name, _ in CAUSES)
+    open_s = summary["ranks"] * summary["makespan_s"] - known_s
+    return open_s if open_s > _LEAST * summary["ranks"] * summary["makespan_s"] else 0.0
 
 
 def _at_recorded_times(summary: dict) -> bool:

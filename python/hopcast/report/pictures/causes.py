@@ -19,12 +19,14 @@ def draw(result: Result) -> Picture | None:
     if table is None or "late_sender_s" not in table.column_names:
         return None
     rows = [(name, words, float(column(table, f"{name}_s").sum())) for name, words in causes.CAUSES]
+    rows.append(("idle", causes.OPEN_CALLS, causes.open_calls_s(result.summary)))
     rows = [row for row in rows if row[2] > 0]
     total = sum(time for *_, time in rows)
     if not total:
         return None
     rows.sort(key=lambda row: -row[2])
-    finding = f"Ranks spend {units.percent(rows[0][2] / total)} of their time in MPI on {rows[0][1]}."
+    where = "" if rows[0][1] == causes.OPEN_CALLS else "on "
+    finding = f"Ranks spend {units.percent(rows[0][2] / total)} of their time in MPI {where}{rows[0][1]}."
     for place in result.summary.get("contention") or []:
         rows.append(("contention", f"contention at: {place['at']}", place["time_s"]))
     canvas = Canvas(1080, _ROW * len(rows) + 8, "Time in MPI by cause")
