@@ -82,7 +82,7 @@ class Signals:
         """Asks the run to stop, and looks later whether it does."""
         self._stop = True
         if self._grace is None and signal.SIGINT in self._before:
-            main = threading.main_thread().ident
+            main = threading.main_thread().ident or 0
             self._grace = threading.Timer(GRACE_S, lambda: signal.pthread_kill(main, signal.SIGALRM))
             self._grace.daemon = True
             self._before.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._break_off))

@@ -75,6 +75,9 @@ def test_seeds_alone_give_an_interval_in_words_and_on_the_page(tmp_path: Path) -
     assert first in page and "share of the variance" in page
     data = json.loads((tmp_path / "out" / "replicates.json").read_text())
     assert len(data["makespans_s"]) == 8 and data["sources"][0]["share"] == 1
+    made = " ".join(("hopcast run", *words, "uniform", "--bytes", "64KiB"))
+    assert data["command"] == made and f"Made by: {made}" in page
+    assert data["request"]["workload"]["kind"] == "pattern" and data["request"]["ranks"] == 64
 
 
 def test_sources_that_are_named_vary_alone(tmp_path: Path) -> None:

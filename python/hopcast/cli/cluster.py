@@ -77,9 +77,19 @@ def fit_command(data, out, kinds, leave_out, terms, report) -> None:
 @click.option("--flop-rate", required=True, metavar="RATE", help='Of a processor in dgemm: "30 Gflop/s".')
 @click.option("--start-up", default="0 s", show_default=True, help='Of a call: "2.4 us".')
 @click.option(
-    "--heterogeneity", default=0.0, show_default=True, help="Relative deviation between processors."
+    "--heterogeneity",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="Relative deviation between processors: 0.02 is 2 %.",
 )
-@click.option("--variability", default=0.0, show_default=True, help="Relative deviation between calls.")
+@click.option(
+    "--variability",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="Relative deviation between calls.",
+)
 @click.option("--sockets", default=1, show_default=True, help="Processors of a host.")
 def new_command(out, flop_rate, start_up, heterogeneity, variability, sockets) -> None:
     """Write a model of dgemm from what is known of a cluster, without data."""

@@ -46,6 +46,8 @@ def command(platform, workload, args, place, rankfile, hostfile, host_names, fir
     if "{}" not in host_names:
         raise InputError(f"--host-names: '{host_names}' has no {{}} for the number")
     request = request_of(platform, workload, args, flags, None)
+    if request.workload["kind"] == "jobs":
+        raise InputError(f"place: {workload} has several jobs; place each of them by itself")
     compared = places.compare(request, seed=request.option("seed"))
     tried = compared.tried
     asked = next(one for one in tried if one.name == compared.asked)

@@ -153,8 +153,7 @@ def _replicated(
         )
         click.echo(json.dumps(asdict(found), indent=2) if as_json else "\n".join(found.lines()))
         if request.options.get("out"):
-            title = f"{request.platform}: {count} replicates"
-            page = replicates_page.write(found, title, Path(request.options["out"]))
+            page = replicates_page.write(found, request, Path(request.options["out"]))
             if not as_json:
                 click.echo(f"Page   {page}")
     return exits.DONE

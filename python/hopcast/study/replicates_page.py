@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
+from hopcast import __version__
 from hopcast.report import sheet, units
 from hopcast.report.pictures.picture import Picture
 from hopcast.report.svg import Axis, Canvas, horizontal_axis, time_labels
+from hopcast.request import RunRequest
 from hopcast.study.replicates import REST, Replicates
 
 PAGE, DATA = "replicates.html", "replicates.json"
 WIDTH, LEFT, RIGHT, ROW = 1080, 180, 1050, 46
 
 
-def write(found: Replicates, title: str, folder: Path) -> Path:
-    """Writes the page into a folder, with the numbers beside it."""
+def write(found: Replicates, request: RunRequest, folder: Path) -> Path:
+    """Writes the page of a request's replicates into a folder, with the numbers and the request beside it."""
+    command = shlex.join(request.command)
     page = sheet.Sheet(
-        title,
-        "hopcast run --replicates",
+        f"{len(found.makespans_s)} replicates on {request.platform}",
+        f"hopcast {__version__}",
         [_strips(found), _table(found)],
         "Predicted time",
         units.seconds(found.median_s, 3),
-        f"{found.lines()[0]}.",
+        f"{found.lines()[0]}. Made by: {command}",
     )
     place = sheet.write(page, folder / PAGE)
-    (folder / DATA).write_text(json.dumps(asdict(found), indent=2) + "\n", encoding="utf-8")
+    fields = json.loads(request.to_json())
+    made = {"hopcast_version": __version__, "command": command, "request": fields, **asdict(found)}
+    (folder / DATA).write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
     return place
 
 
