@@ -185,8 +185,8 @@ def compare(out: Path, quick: bool) -> list[Result]:
         window = Range(1e3 * runs[32]["makespan_s"], 1e3 * runs[64]["makespan_s"])
         why = "the paper's time lies between ours for 32 and 64 KiB"
         compared.append(Result("published time", window, 1e3 * PUBLISHED_S, "ms", 0.0, why))
-        why = "section 5.3: 24 minutes on eight cores for 166.7 ms"
-        compared.append(Result(f"{SHOWN} KiB, wall time", 1440.0, runs[SHOWN]["wall_s"], "s", None, why))
+        why = "section 5.3: 24 minutes on eight cores for 166.7 ms; here on one"
+        compared.append(Result(f"{SHOWN} KiB, CPU time", 1440.0, runs[SHOWN]["cpu_s"], "s", None, why))
         memory = runs[SHOWN]["peak_rss_B"] / 2**30
         why = "Table 2: what the study's machine had"
         compared.append(Result(f"{SHOWN} KiB, memory", Range(None, 32.0), memory, "GiB", 0.0, why))

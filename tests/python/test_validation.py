@@ -244,3 +244,15 @@ def test_the_list_of_exchanged_rows_is_hpls_own(tmp_path):
     words = [sys.executable, "-m", "hopcast", "run", "crossbar", "-n", "1", "--quiet", str(target)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert "2000 lists are the same" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_page_has_the_energy_of_the_replay(out):
+    """`energy.py --write` makes the table of `docs/energy.md`."""
+    energy = importlib.import_module("energy")
+    try:
+        rows = energy.table({"replay": energy.lulesh(out)})
+    except Absent as absent:
+        pytest.skip(str(absent))
+    lines = energy.PAGE.read_text().partition(energy.MARK)[2].splitlines()
+    page = [[cell.strip() for cell in line.split("|")[1:3]] for line in lines[2 : 2 + len(rows)]]
+    assert page == rows

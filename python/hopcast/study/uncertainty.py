@@ -101,7 +101,7 @@ def sources(
 
 
 def _words_of_seeds(request: RunRequest) -> str:
-    """What differs from run to run."""
+    """Sources of the differences between equal runs, in words."""
     words = "noise, random placements and traffic"
     is_measured = request.workload["kind"] in ("compiled", "mpi4py") and str(
         request.option("compute")

@@ -94,7 +94,7 @@ fn begin(me: &Process, file: &OpenFile, name: &'static str, from: Where, etypes:
     Ok(offset * file.view.borrow().unit)
 }
 
-/// What an access needs, if it may be: bytes of an element in the file, and of all.
+/// Bytes of an element in the file, and of all, of an access that may be made.
 fn checked(
     me: &Process,
     file: &OpenFile,
