@@ -48,7 +48,7 @@ def _timed(run: Callable[..., dict[str, Any]], *args) -> dict[str, Any]:
     """`run(*args)` with the CPU time that it takes, which other work on the machine hardly changes."""
     before = time.process_time()
     result = run(*args)
-    return result | {"cpu_s": time.process_time() - before}
+    return {"cpu_s": time.process_time() - before} | result
 
 
 def speed(run: dict[str, Any]) -> str:
