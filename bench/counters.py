@@ -19,6 +19,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import live
+
 HERE = Path(__file__).resolve().parents[1]
 COUNTERS = {
     "instructions": "I +refs",
@@ -31,6 +33,7 @@ COUNTERS = {
 """Names of the counters, and patterns of those of cachegrind."""
 
 TORUS = "nsim-torus --set topology.sizes=[4,4,4] -n 64"
+PROGRAM = "hopper --ppn 1 -n 2 --model loggp"
 CASES = {
     "loggp, halo 8 B": (f"{TORUS} --model loggp halo3d --bytes 8B", (20, 120)),
     "loggp, all-to-all linear 1 KiB": (
@@ -46,8 +49,11 @@ CASES = {
     "packet, all-to-all 1 KiB": (f"{TORUS} --model packet alltoall --bytes 1KiB", (1, 6)),
     "packet, all-to-all 32 KiB": (f"{TORUS} --model packet alltoall --bytes 32KiB", (1, 2)),
     "packet, halo 8 B": (f"{TORUS} --model packet halo3d --bytes 8B", (10, 40)),
+    "flow, halo 8 B, adaptive": ("aries --ppn 1 -n 64 --model flow halo3d --bytes 8B", (10, 40)),
+    "loggp, compiled ping-pong": (f"{PROGRAM} --compute none {{ping_pong}}", (1_000, 11_000)),
+    "the same, computing measured": (f"{PROGRAM} {{ping_pong}}", (1_000, 11_000)),
 }
-"""Arguments of `hopcast run`, and the two numbers of iterations."""
+"""Arguments of `hopcast run`, with a program of ours in braces, and the two numbers of iterations."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +67,18 @@ class Counted:
 
 
 def count(checkout: Path, arguments: str, iterations: int) -> Counted:
-    """One `hopcast run` of a checkout under cachegrind."""
+    """One `hopcast run` of a checkout under cachegrind, with the processes that it starts."""
     command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--branch-sim=yes"]
+    command += ["--trace-children=yes", "--trace-children-skip=*ld-linux*"]
     command += ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"]
     command += ["--cachegrind-out-file=/dev/null", sys.executable, "-m", "hopcast", "run"]
-    command += [*arguments.split(), "--iterations", str(iterations), "--threads", "1", "--json", "--quiet"]
     environment = {**os.environ, "PYTHONPATH": str(checkout / "python"), "PYTHONHASHSEED": "0"}
-    with tempfile.TemporaryFile("w+") as printed:
+    with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryDirectory() as folder:
+        own = "{ping_pong}" in arguments
+        if own:
+            arguments = arguments.format(ping_pong=live.compiled("ping_pong", live.PING_PONG, Path(folder)))
+        words = [str(iterations)] if own else ["--iterations", str(iterations)]
+        command += ["--threads", "1", "--json", "--quiet", *arguments.split(), *words]
         done = subprocess.run(
             command, env=environment, stdout=printed, stderr=subprocess.PIPE, text=True, check=False
         )
@@ -75,9 +86,9 @@ def count(checkout: Path, arguments: str, iterations: int) -> Counted:
             raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
         printed.seek(0)
         report = json.load(printed)
-    found = [re.search(rf"{name}: +([\d,]+)", done.stderr) for name in COUNTERS.values()]
-    counts = tuple(int(number[1].replace(",", "")) for number in found if number)
-    if len(counts) != len(COUNTERS):
+    found = [re.findall(rf"{name}: +([\d,]+)", done.stderr) for name in COUNTERS.values()]
+    counts = tuple(sum(int(number.replace(",", "")) for number in numbers) for numbers in found)
+    if not all(found):
         raise SystemExit(f"cachegrind printed something else than expected:\n{done.stderr}")
     return Counted(report["messages"], report["packet_hops"], counts)
 
