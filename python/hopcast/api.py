@@ -114,6 +114,9 @@ def _reported(request: RunRequest, quiet: bool, progress: Progress | None) -> Re
         if out is not None:
             report.save(out)
     raise_failure(report)
+    if report.is_asked_to_stop:
+        # It was whole by then; what follows it is not to begin.
+        raise Interrupted(report)
     return report
 
 
@@ -147,7 +150,8 @@ def simulate(
     """
     from hopcast.report import simulator
 
-    watch = Watch(Signals(progress), progress, peers, parts)
+    signals = Signals(progress)
+    watch = Watch(signals, progress, peers, parts)
     if parts is not None:
         parts.begin()
     kind, began = request.workload["kind"], simulator.Moment.now()
@@ -157,6 +161,7 @@ def simulate(
         return None
     if progress is not None and not report.partial:
         progress(report.makespan_s, report.events, 1.0)
+    report.is_asked_to_stop = signals.is_asked_to_stop
     provenance.add(report, request)
     simulator.add_python(report.summary, began, ended, apart=kind in ("compiled", "mpi4py"))
     return report

@@ -85,6 +85,8 @@ class Report:
         self.results = results
         self.error: BaseException | None = None
         """The exception that left a rank function, if one did."""
+        self.is_asked_to_stop = False
+        """True if the user asked the run to stop, as it did, or as it was done already."""
         self.request: RunRequest | None = None
         """The request that made it, with the versions and hashes of its inputs."""
 

@@ -46,6 +46,8 @@ class Signals:
         self._before_look: Speed | None = None
         self._before: dict[int, Any] = {}
         self._grace: threading.Timer | None = None
+        self._is_over = False
+        """True where the grace is over, of which the next SIGINT tells."""
         self._is_asked = False
         """True while the core asks, and once it knows that it is to stop."""
 
@@ -62,14 +64,26 @@ class Signals:
                 self._before[number] = signal.signal(number, handler)
         return self
 
+    @property
+    def is_asked_to_stop(self) -> bool:
+        """True if the user has asked the run to stop, whether it has or was done before."""
+        return self._stop
+
     def __exit__(self, *_error) -> None:
+        self._is_asked = True  # what tells of the grace now comes too late
         if self._grace is not None:
             self._grace.cancel()
+            self._grace.join()
         for number, before in self._before.items():
             signal.signal(number, before)
 
     def _interrupt(self, _number, _frame) -> None:
         now_s = time.monotonic()
+        if self._is_over:
+            self._is_over = False
+            if self._is_asked:
+                return
+            raise KeyboardInterrupt
         if self._asked_at_s and now_s > self._asked_at_s + AGAIN_S:
             raise KeyboardInterrupt
         self._asked_at_s = self._asked_at_s or now_s
@@ -82,15 +96,14 @@ class Signals:
         """Asks the run to stop, and looks later whether it does."""
         self._stop = True
         if self._grace is None and signal.SIGINT in self._before:
-            main = threading.main_thread().ident or 0
-            self._grace = threading.Timer(GRACE_S, lambda: signal.pthread_kill(main, signal.SIGALRM))
+            self._grace = threading.Timer(GRACE_S, self._break_off)
             self._grace.daemon = True
-            self._before.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._break_off))
             self._grace.start()
 
-    def _break_off(self, _number, _frame) -> None:
-        if not self._is_asked:
-            raise KeyboardInterrupt
+    def _break_off(self) -> None:
+        """Wakes the main thread, which may be in a rank's code."""
+        self._is_over = True
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def _hang_up(self, _number, _frame) -> None:
         leave_terminal()
@@ -193,6 +206,28 @@ def without_end() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """Lets the process write results that are whole, which the first Ctrl-C, and other ends, would cost."""
+    asked = False
+
+    def interrupt(_number: int, _frame: object) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with without_end():
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager

@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "ordered")) error = MPI_File_write_ordered(file, value, 1, type, MPI_STATUS_IGNORE);
     if (!strcmp(argv[1], "split")) {
         error = MPI_File_write_ordered_begin(file, value, 1, type);
-        after = MPI_File_write_ordered_end(file, value, MPI_STATUS_IGNORE);
+        if (!error) after = MPI_File_write_ordered_end(file, value, MPI_STATUS_IGNORE);
     }
     if (failed(error) == (rank == 1) && !after) puts("as it should");
     MPI_Offset bytes;

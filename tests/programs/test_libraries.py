@@ -171,3 +171,78 @@ def test_units_of_fortran_are_each_ranks_own(tmp_path, monkeypatch) -> None:
     expected += [["part", str(rank), "rest", str(rank)] for rank in range(4)]
     assert sorted(lines) == sorted(expected)
     assert not list(tmp_path.glob("fort.out.*"))
+
+
+OBJECTS = """
+#include <cstdio>
+#include <map>
+#include <string>
+std::string name = "short";
+std::map<int, int> table = {{1, 2}};
+int plain = 1;
+static int *seen;
+static int begun;
+int add(int, int);
+struct Begins {
+    Begins() { seen = &plain; begun += add(1, 0); }
+    ~Begins() { std::printf("ended %d\\n", begun); }
+};
+static Begins begins;
+int shown() { return *seen; }
+int times_begun() { return begun; }
+"""
+USES_OBJECTS = """
+#include <mpi.h>
+#include <cstdio>
+#include <map>
+#include <string>
+extern std::string name;
+extern std::map<int, int> table;
+extern int plain;
+int shown(), times_begun();
+static int added;
+int add(int one, int other) { added += one + other; return added; }
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    name = "a name of forty characters, or even of more than that";
+    table[3] = 4;
+    plain = 5;
+    int sum = 0;
+    for (const auto &[key, value] : table) sum += value;
+    std::printf("%d %d %d %zu\\n", sum, shown(), times_begun(), name.size());
+    MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("isolation", ["globals", "process"])
+@pytest.mark.parametrize("linked", [(), ("-no-pie",)], ids=["pie", "no-pie"])
+def test_objects_of_a_library_are_made_for_each_rank(isolation, linked, tmp_path, monkeypatch) -> None:
+    """A constructor calls the program, and keeps the address of a variable that the program copies."""
+    if linked and isolation == "globals":
+        pytest.skip("not position-independent: ranks are processes")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "objects.cc").write_text(OBJECTS)
+    build(tmp_path, "c++", "-O1", "-std=c++17", "-shared", "-fPIC", "objects.cc", "-o", "libobjects.so")
+    (tmp_path / "user.cc").write_text(USES_OBJECTS)
+    words = ("-std=c++17", *linked, "user.cc", "-o", "user", "-L.", "-lobjects", "-Wl,-rpath,$ORIGIN")
+    done = hopcast("cxx", *words)
+    assert done.returncode == 0, done.stderr
+    done = hopcast("run", "crossbar", "-n", "2", "--quiet", "--isolation", isolation, "./user")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()[:-1]) == ["6 5 1 53"] * 2 + ["ended 1"] * 2
+
+
+def test_thread_local_variables_of_the_program_are_refused_to_libraries_of_processes(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.c").write_text("extern _Thread_local int own; int count(void) { return ++own; }\n")
+    build(tmp_path, "cc", "-shared", "-fPIC", "own.c", "-o", "libown.so")
+    (tmp_path / "user.c").write_text(f"_Thread_local int own;\n{USER}")
+    assert hopcast("cc", "user.c", "-o", "user", "./libown.so").returncode == 0
+    done = hopcast("run", "crossbar", "-n", "2", "--quiet", "./user")
+    assert done.stdout.splitlines()[:-1] == ["once"] * 2, done.stderr
+    done = hopcast("run", "crossbar", "-n", "2", "--quiet", "--isolation", "process", "./user")
+    assert done.returncode == 2
+    assert "libown.so uses the thread-local variable own of the program" in done.stderr

@@ -57,17 +57,9 @@ pub unsafe extern "C" fn hopcast_live(
     // SAFETY: the caller says so.
     let (job, result) = unsafe { (CStr::from_ptr(job), CStr::from_ptr(result)) };
     let pad = Pad { start: pad, bytes: pad_bytes };
-    let mut are_processes = false;
-    let code = live(&job.to_string_lossy(), &result.to_string_lossy(), |job, prepared, computing| {
-        are_processes = job.isolation() == Isolation::Process;
+    live(&job.to_string_lossy(), &result.to_string_lossy(), |job, prepared, computing| {
         load(job, prepared, computing, pad)
-    });
-    if are_processes {
-        // What libraries do at the end is for the processes of the ranks, which have done it.
-        // SAFETY: ends the process without running what would come after.
-        unsafe { libc::_exit(code) }
-    }
-    code
+    })
 }
 
 /// Runs the job in a file with the ranks that `load` makes. Gives the exit code.

@@ -96,6 +96,9 @@ def new_command(out, flop_rate, start_up, heterogeneity, variability, sockets) -
     from hopcast.calibrate import quantities
     from hopcast.cluster import generic, model
 
+    for name, value in (("heterogeneity", heterogeneity), ("variability", variability)):
+        if not 0 <= value <= 1:  # not a number is no share, either
+            raise InputError(f"--{name} {value:g}: from 0 to 1")
     made = generic.of_rates(
         flop_rate=quantities.flop_rate(flop_rate, "--flop-rate"),
         start_up_s=quantities.seconds(start_up, "--start-up"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hopcast.cli import exits
-from hopcast.signals import without_end
+from hopcast.signals import without_end, writing
 
 if TYPE_CHECKING:
     from hopcast.core_run import Progress
@@ -113,7 +113,8 @@ def finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int:
         arrow.leave_pandas()
     stopped = report.summary["stopped"]
     if not stopped or stopped["by"] != "interrupt":
-        return _finish(report, out, as_json, quiet)
+        with writing():
+            return _finish(report, out, as_json, quiet)
     with without_end():
         _finish(report, out, as_json, quiet)
     return exits.INTERRUPTED

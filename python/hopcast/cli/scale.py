@@ -66,7 +66,8 @@ def command(platform, workload, args, first, last, factor, weak, efficiency, pag
         if len(points) < 2:
             raise
         broken = error
-    found = scale.scaling(points, weak=weak, bound=efficiency)
+    failure = str(broken).partition("\n")[0] if broken else ""
+    found = scale.scaling(points, weak=weak, bound=efficiency, failure=failure)
     click.echo(f"\n{'ranks':>10} {'speed-up':>10} {'efficiency':>11}  largest loss")
     for ranks, _, speed_up, share, loss in scale_page.rows(found):
         click.echo(f"{ranks:>10} {speed_up:>10} {share:>11}  {loss}")

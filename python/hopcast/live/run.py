@@ -94,7 +94,7 @@ def simulate(
         with _watched(state, progress), _followed(folder, parts), link or contextlib.nullcontext():
             code = launch(launcher, debug_rank is not None, () if link is None else (link.socket,))
         after = other_load.Moment.now()
-        _check_result(result, program, code, debug_rank)
+        _check_result(result, program, code, debug_rank, request.options.get("tool"))
         head, tables = _read(result)
     summary = _summary(head, peers)
     if summary is None:
@@ -106,7 +106,10 @@ def simulate(
 
 def _tool(words: str) -> list[str]:
     """The command that starts the process of the ranks."""
-    tool = shlex.split(words)
+    try:
+        tool = shlex.split(words)
+    except ValueError as error:
+        raise InputError(f"tool: '{words}': {str(error).lower()}") from None
     if not tool or shutil.which(tool[0]) is None:
         raise InputError(f"tool: '{words}': there is no such command")
     return tool
@@ -154,7 +157,7 @@ def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hopcast"
 
 
-def _check_result(result: Path, program: str, code: int, debug_rank: int | None) -> None:
+def _check_result(result: Path, program: str, code: int, debug_rank: int | None, tool: str | None) -> None:
     """Raises where a run has ended without a result."""
     if result.exists():
         return
@@ -163,11 +166,13 @@ def _check_result(result: Path, program: str, code: int, debug_rank: int | None)
     if -code in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", None)):
         raise KeyboardInterrupt
     if -code == signal.SIGPIPE:
-        raise StoppedEarly(f"{program} was stopped: the reader of its output has gone")
+        raise StoppedEarly(f"{program} was stopped by SIGPIPE: the reader of its output has gone")
     if -code == signal.SIGKILL:
         raise InputError(f"{program} was killed (SIGKILL), as the system does where memory is short")
     if -code == signal.SIGXFSZ:
         raise InputError(f"{program} was stopped: a file that it writes is longer than allowed (ulimit -f)")
+    if tool is not None:
+        raise InputError(f"tool: '{tool}' ended before the run had a result: {_ending(code)}")
     raise InternalError(f"the run of {program} ended without a result: {_ending(code)}")
 
 

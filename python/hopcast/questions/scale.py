@@ -55,6 +55,8 @@ class Scaling:
     bound: float
     """Efficiency below which the scaling has broken down."""
     steps: tuple[Step, ...]
+    failure: str = ""
+    """Reason why there are no runs on more ranks, in a line; empty where there is none."""
 
     @property
     def breakdown(self) -> Step | None:
@@ -67,7 +69,10 @@ class Scaling:
         return max(self.steps, key=lambda step: step.speed_up)
 
     def words(self) -> str:
-        """Sentence about where and why the scaling breaks down."""
+        """Sentences about where and why the scaling breaks down, and why there are no more runs."""
+        return f"{self._verdict()} The next run failed: {self.failure}" if self.failure else self._verdict()
+
+    def _verdict(self) -> str:
         step = self.breakdown
         if step is None:
             last = self.steps[-1]
@@ -106,8 +111,8 @@ def measured(request_of: Callable[[int], RunRequest], ranks: Sequence[int]) -> I
         yield _point(count, run(request_of(count)).summary)
 
 
-def scaling(points: Sequence[Point], *, weak: bool, bound: float) -> Scaling:
-    """Speed-up, efficiency and losses of runs in order of ranks."""
+def scaling(points: Sequence[Point], *, weak: bool, bound: float, failure: str = "") -> Scaling:
+    """Speed-up, efficiency and losses of runs in order of ranks, and why there are no more."""
     first = points[0]
     base = _cost(first, weak)
     whole = sum(base.values())
@@ -122,7 +127,7 @@ def scaling(points: Sequence[Point], *, weak: bool, bound: float) -> Scaling:
         efficiency = whole / most if most else 1.0
         speed_up = efficiency * point.ranks / first.ranks
         steps.append(Step(point, speed_up, efficiency, tuple(losses)))
-    return Scaling(weak, bound, tuple(steps))
+    return Scaling(weak, bound, tuple(steps), failure)
 
 
 def _last(pair: tuple[str, float]) -> float:

@@ -66,11 +66,11 @@ def split(summary: dict) -> list[tuple[str, str, float]]:
         return []
     times = [("compute", "computing", summary["time"]["compute_s"])]
     times += [(name, words, causes[f"{name}_s"]) for name, words in CAUSES]
-    if _at_recorded_times(summary):
+    if open_s := open_calls_s(summary):
+        times.append(("idle", OPEN_CALLS, open_s))
+    elif _at_recorded_times(summary):
         idle = max(0.0, summary["ranks"] * summary["makespan_s"] - sum(time for *_, time in times))
         times.append(("idle", "idle until recorded times", idle))
-    elif open_s := open_calls_s(summary):
-        times.append(("idle", OPEN_CALLS, open_s))
     total = sum(time for *_, time in times)
     return [(name, words, time / total) for name, words, time in times if time > 0] if total else []
 
@@ -78,7 +78,8 @@ def split(summary: dict) -> list[tuple[str, str, float]]:
 def open_calls_s(summary: dict) -> float:
     """Time of the ranks of a run that ended early which has no cause yet [s].
 
-    It is that of calls that had not ended, and after the end of ranks that were done.
+    It is that of calls that had not ended, after the end of ranks that were done, and of replays at recorded
+    times until these.
     """
     causes = summary.get("causes")
     if not causes or not (summary.get("partial") or summary.get("failure")):

@@ -280,9 +280,9 @@ impl Elf {
         self.text(self.dynamic.get(elf::DT_STRTAB).unwrap_or(0) + name as usize)
     }
 
-    /// The file as the C library's loader shall see it: a shared library that runs nothing when it is loaded, unless it
-    /// `runs`, needs no `dropped` library, and is satisfied without what is in none.
-    pub fn as_library(&self, runs: bool, dropped: impl Fn(&str) -> bool) -> Vec<u8> {
+    /// The file as the C library's loader shall see it: a shared library that runs nothing when it is
+    /// loaded, needs no `dropped` library, and is satisfied without what is in none.
+    pub fn as_library(&self, dropped: impl Fn(&str) -> bool) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         // Of a library, the place at which it wants to be is a wish.
         bytes[E_TYPE..E_TYPE + 2].copy_from_slice(&elf::ET_DYN.to_le_bytes());
@@ -303,11 +303,7 @@ impl Elf {
                 | elf::DT_FINI_ARRAY
                 | elf::DT_FINI_ARRAYSZ
                 | elf::DT_PREINIT_ARRAY
-                | elf::DT_PREINIT_ARRAYSZ
-                    if !runs =>
-                {
-                    put(at, elf::DT_DEBUG.into());
-                }
+                | elf::DT_PREINIT_ARRAYSZ => put(at, elf::DT_DEBUG.into()),
                 _ => {}
             }
         }

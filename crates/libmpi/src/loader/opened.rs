@@ -8,14 +8,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::{env, ptr};
 
+use super::Hook;
 use super::elf::Elf;
-use super::{Hook, libraries};
+use super::libraries::{self, Library};
 
 thread_local! {
     /// Those with variables.
     static SHARED: RefCell<BTreeSet<PathBuf>> = RefCell::default();
-    /// Folders of the program's own in which it finds libraries, and whether those of `LD_LIBRARY_PATH` come first.
-    static SEARCH: RefCell<(Vec<PathBuf>, bool)> = RefCell::default();
+    /// Folders in which the program, and each library that it brings, finds others, and whether those of `LD_LIBRARY_PATH`
+    /// come first.
+    static SEARCH: RefCell<Vec<(Vec<PathBuf>, bool)>> = RefCell::default();
 }
 
 /// The function of this file, by the name that it stands for.
@@ -23,14 +25,20 @@ pub fn hook() -> Hook {
     Hook::new("dlopen", open as *const c_void)
 }
 
-/// Sets the program that opens libraries.
-pub fn set_program(path: &Path, program: &Elf) {
+/// Sets the program that opens libraries, itself or by those that it brings.
+pub fn search_for(path: &Path, program: &Elf, libraries: &[Library]) {
+    let of_libraries = libraries.iter().map(|library| (&*library.path, &library.elf));
+    let all = [(path, program)].into_iter().chain(of_libraries);
+    SEARCH.set(all.map(|(path, elf)| folders(path, elf)).collect());
+}
+
+/// Folders in which what is at `path` finds libraries, and whether those of `LD_LIBRARY_PATH` come first.
+fn folders(path: &Path, elf: &Elf) -> (Vec<PathBuf>, bool) {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let origin = path.parent().unwrap_or(Path::new("/")).to_string_lossy();
-    let (folders, variable_first) = &program.dynamic.search;
+    let (folders, variable_first) = &elf.dynamic.search;
     let folder = |name: &str| PathBuf::from(name.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin));
-    let folders = folders.split(':').filter(|name| !name.is_empty()).map(folder).collect();
-    SEARCH.set((folders, *variable_first));
+    (folders.split(':').filter(|name| !name.is_empty()).map(folder).collect(), *variable_first)
 }
 
 /// Warning about those that `ranks` ranks have shared.
@@ -56,7 +64,8 @@ unsafe extern "C" fn open(name: *const c_char, mode: c_int) -> *mut c_void {
     handle
 }
 
-/// Path of the library of that name, if it is in the program's folders and none of `LD_LIBRARY_PATH` goes before.
+/// Path of the library of that name, if it is in folders of the program or its libraries and none of `LD_LIBRARY_PATH` goes
+/// before.
 fn in_folders(name: &CStr) -> Option<CString> {
     let name = OsStr::from_bytes(name.to_bytes());
     // A name with a slash is a path, which says where it is.
@@ -64,10 +73,13 @@ fn in_folders(name: &CStr) -> Option<CString> {
         return None;
     }
     let find = |folders: &[PathBuf]| folders.iter().map(|one| one.join(name)).find(|path| path.is_file());
-    SEARCH.with_borrow(|(folders, variable_first)| {
-        let variable = env::var_os("LD_LIBRARY_PATH").filter(|_| *variable_first).unwrap_or_default();
-        let before: Vec<_> = env::split_paths(&variable).filter(|one| !one.as_os_str().is_empty()).collect();
-        let path = find(&before).is_none().then(|| find(folders)).flatten()?;
+    SEARCH.with_borrow(|search| {
+        let path = search.iter().find_map(|(folders, variable_first)| {
+            let variable = env::var_os("LD_LIBRARY_PATH").filter(|_| *variable_first).unwrap_or_default();
+            let before: Vec<_> =
+                env::split_paths(&variable).filter(|one| !one.as_os_str().is_empty()).collect();
+            find(&before).is_none().then(|| find(folders)).flatten()
+        })?;
         CString::new(path.as_os_str().as_bytes()).ok()
     })
 }

@@ -45,9 +45,9 @@ impl Startup {
         order.map(|part| Startup::of(&part.elf, part.offset)).collect()
     }
 
-    /// As its dynamic section says.
-    fn of(elf: &Elf, offset: usize) -> Startup {
-        let at = |tag| elf.dynamic.get(tag).map(|address| address + offset);
+    /// As the dynamic section of a part says that is `offset` from the base.
+    pub(super) fn of(elf: &Elf, offset: usize) -> Startup {
+        let at = |tag| elf.dynamic.get(tag).map(|address| address.wrapping_add(offset));
         let array = |tag, bytes| (at(tag).unwrap_or(0), elf.dynamic.get(bytes).unwrap_or(0) / 8);
         let (init, inits) = array(tags::DT_INIT_ARRAY, tags::DT_INIT_ARRAYSZ);
         let (fini, finis) = array(tags::DT_FINI_ARRAY, tags::DT_FINI_ARRAYSZ);
@@ -99,7 +99,7 @@ impl ProgramCopy {
         };
         for startup in self.startup.iter() {
             let (single, array, count) = startup.init;
-            single.into_iter().for_each(|single| call(self.base + single));
+            single.into_iter().for_each(|single| call(self.base.wrapping_add(single)));
             // SAFETY: one of its arrays.
             (0..count).filter_map(|index| unsafe { self.entry(array, index) }).for_each(call);
         }
@@ -121,7 +121,7 @@ impl ProgramCopy {
             let (single, array, count) = startup.fini;
             // SAFETY: one of its arrays.
             (0..count).rev().filter_map(|index| unsafe { self.entry(array, index) }).for_each(call);
-            single.into_iter().for_each(|single| call(self.base + single));
+            single.into_iter().for_each(|single| call(self.base.wrapping_add(single)));
         }
     }
 
@@ -136,7 +136,7 @@ impl ProgramCopy {
     /// `array` is an array of this copy with more than `index` entries.
     unsafe fn entry(&self, array: usize, index: usize) -> Option<usize> {
         // SAFETY: the caller says so; the array lies in the copy's mapping.
-        let function = unsafe { *((self.base + array) as *const usize).add(index) };
+        let function = unsafe { *(self.base.wrapping_add(array) as *const usize).add(index) };
         (function != 0 && function != usize::MAX).then_some(function)
     }
 }

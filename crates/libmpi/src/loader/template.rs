@@ -85,8 +85,8 @@ impl Template {
             );
         }
         interface::open(&elf.dynamic.needed)?;
-        opened::set_program(path, &elf);
         let mut libraries = libraries::of(path, &elf)?;
+        opened::search_for(path, &elf, &libraries);
         copy_what_calls_back(&elf, &mut libraries);
         open_system(&elf, &libraries, hooks);
         let unnamed = unnamed(&libraries);
@@ -99,11 +99,11 @@ impl Template {
                 hook_in_place(&library.elf, base, hooks);
                 continue;
             }
-            let base = load_copy(&library.elf, libc::RTLD_GLOBAL, false, &unnamed)?;
+            let base = load_copy(&library.elf, libc::RTLD_GLOBAL, &unnamed)?;
             parts.push((library.path, library.elf, base));
         }
         // The program comes last, for it copies what libraries have.
-        parts[0].2 = load_copy(&parts[0].1, libc::RTLD_LOCAL, false, &unnamed)?;
+        parts[0].2 = load_copy(&parts[0].1, libc::RTLD_LOCAL, &unnamed)?;
         Template::of_parts(path, parts, listing, hooks, copies)
     }
 
@@ -161,17 +161,15 @@ impl Template {
     pub fn load_once(path: &Path, hooks: &[Hook]) -> Result<Template, Refusal> {
         let elf = Elf::program(path)?;
         interface::open(&elf.dynamic.needed)?;
-        opened::set_program(path, &elf);
         let libraries = libraries::of(path, &elf)?;
+        opened::search_for(path, &elf, &libraries);
         open_system(&elf, &libraries, hooks);
         let (unnamed, mut loaded) = (unnamed(&libraries), Vec::new());
         for library in &libraries {
-            let path = CString::new(library.path.as_os_str().as_encoded_bytes()).unwrap_or_default();
-            // One that needs the program, which is loaded later, or another that is not known by its name, is not found whole.
-            let library = &library.elf;
-            loaded.push(open(&path).or_else(|_| load_copy(library, libc::RTLD_GLOBAL, true, &unnamed))?);
+            refuse_variables_of(&elf, library)?;
+            loaded.push(load_copy(&library.elf, libc::RTLD_GLOBAL, &unnamed)?);
         }
-        let base = load_copy(&elf, libc::RTLD_GLOBAL, false, &unnamed)?;
+        let base = load_copy(&elf, libc::RTLD_GLOBAL, &unnamed)?;
         exceptions::find();
         if elf.fixed && base != 0 {
             return Err("the addresses at which it wants to be are taken by something else".into());
@@ -180,7 +178,9 @@ impl Template {
         put_in_place(&elf, base, hook);
         let definitions = elf.definitions();
         for (library, at) in libraries.iter().zip(&loaded) {
+            let own = if library.elf.is_symbolic() { library.elf.definitions() } else { Default::default() };
             let of_program = |name: &str| definitions.get(name).map(|definition| base + definition.value);
+            let of_program = |name: &str| of_program(name).filter(|_| !own.contains_key(name));
             let in_library = |name: &str| {
                 let hook = hooks.iter().find(|hook| hook.in_libraries && hook.name == name);
                 of_program(name).or(hook.map(|hook| hook.function as usize))
@@ -193,10 +193,18 @@ impl Template {
         let listing = libraries.iter().map(shown).collect();
         let span = elf.span();
         let thread_local = Layout::new([elf.tls].into_iter());
+        let of_libraries = libraries.iter().zip(&loaded);
+        let startup = of_libraries.clone().map(|(one, at)| Startup::of(&one.elf, at.wrapping_sub(base)));
+        let startup = startup.chain([Startup::of(&elf, 0)]).collect();
+        let places =
+            of_libraries.map(|(one, at)| (&*one.path, *at, one.elf.span())).chain([(path, base, span)]);
+        let places: Vec<_> = places.collect();
+        let start = places.iter().map(|(_, at, _)| *at).min().unwrap_or(base);
+        let each = places.iter().map(|(_, at, span)| at + span - start).max().unwrap_or(span);
+        let places = places.into_iter().map(|(file, at, span)| symbols::Part::new(file, at - start, span));
+        symbols::set(symbols::Copies { start, each, count: 1 }, places.collect());
         let parts = vec![Part { file: path.to_path_buf(), elf, offset: 0, base, definitions }];
-        let copies = symbols::Copies { start: base, each: span, count: 1 };
-        symbols::set(copies, vec![symbols::Part::new(path, 0, span)]);
-        let (startup, row) = (Startup::of_all(&parts), (base, span, 1));
+        let row = (base, span, 1);
         let (path, shared) = (path.to_path_buf(), Cell::new(None));
         Ok(Template {
             path,
@@ -272,7 +280,7 @@ impl Template {
     }
 }
 
-/// A library that calls a function of the program needs one copy for each rank.
+/// A library that calls a function of the program, or uses a variable of it, needs one copy for each rank.
 fn copy_what_calls_back(program: &Elf, libraries: &mut [Library]) {
     let words = relocation::words(program);
     let mut offered = program.definitions();
@@ -283,7 +291,12 @@ fn copy_what_calls_back(program: &Elf, libraries: &mut [Library]) {
         }
     }
     for library in libraries.iter_mut().filter(|library| library.fate == Fate::Shared) {
-        let calls = |holds: &Holds| matches!(holds, Holds::Symbol(name) if offered.contains_key(name));
+        let calls = |holds: &Holds| match holds {
+            Holds::Symbol(name) | Holds::Module(name) | Holds::InModule(name) | Holds::FromThread(name) => {
+                offered.contains_key(name)
+            }
+            _ => false,
+        };
         if relocation::words(&library.elf).iter().any(|word| calls(&word.holds)) {
             library.fate = Fate::Copied;
         }
@@ -339,10 +352,10 @@ fn open(name: &CStr) -> Result<usize, Refusal> {
     unsafe { base_of(libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL), name) }
 }
 
-/// Lets the C library load a copy of a file, of which nothing runs unless it `runs`; gives the base address. It stays loaded.
-fn load_copy(elf: &Elf, scope: i32, runs: bool, unnamed: &[String]) -> Result<usize, Refusal> {
+/// Lets the C library load a copy of a file, of which nothing runs; gives the base address. It stays loaded.
+fn load_copy(elf: &Elf, scope: i32, unnamed: &[String]) -> Result<usize, Refusal> {
     let dropped = |name: &str| interface::is_ours(name) || unnamed.iter().any(|other| other == name);
-    let library = memory_file(c"hopcast-program", &elf.as_library(runs, dropped))
+    let library = memory_file(c"hopcast-program", &elf.as_library(dropped))
         .map_err(|error| format!("no memory for its copy: {error}"))?;
     let base = open_library(&library, scope);
     // Its number stays taken: a library of the same name would be taken for this one.
@@ -393,8 +406,26 @@ struct LinkMap {
     name: *const c_char,
 }
 
-/// Copies once more what the program at `base` copies from variables of libraries (COPY relocations): these have been put in
-/// place since, and their own initialisation has run.
+/// A library that is loaded before the program does not find its thread-local variables.
+fn refuse_variables_of(program: &Elf, library: &Library) -> Result<(), Refusal> {
+    let (offered, own) = (program.definitions(), library.elf.definitions());
+    for word in relocation::words(&library.elf) {
+        let (Holds::Module(name) | Holds::InModule(name) | Holds::FromThread(name)) = &word.holds else {
+            continue;
+        };
+        if offered.contains_key(name) && !own.contains_key(name) {
+            return Err(format!(
+                "{} uses the thread-local variable {name} of the program, which it does not find where ranks are processes: \
+                 run it with --isolation globals",
+                library.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Copies once more what the program at `base` copies from variables of libraries (COPY relocations): the addresses that these
+/// hold have been put in place since. Nothing of the libraries has run.
 fn copy_again(elf: &Elf, base: usize, libraries: &[Library], loaded: &[usize]) {
     let definitions: Vec<_> = libraries.iter().map(|library| library.elf.definitions()).collect();
     for word in relocation::words(elf) {

@@ -237,9 +237,12 @@ unsafe fn split_begin(
         }
         // SAFETY: as the contract of `call` says.
         let begun = unsafe { start(me, found, (name, from), memory, values) };
-        // One that has failed ends with the others.
-        found.split.set(Some((ended, *begun.as_ref().unwrap_or(&Request::NULL))));
-        begun.map(|_| ())
+        if begun.is_err() {
+            // It ends with the others here, for it may not be ended.
+            together(me, found)?;
+        }
+        found.split.set(Some((ended, begun?)));
+        Ok(())
     })
 }
 
