@@ -364,7 +364,7 @@ def test_the_reader_of_the_output_may_leave_early() -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("order", ["fair", "in-turn"])
+@pytest.mark.parametrize("order", ["shared", "in-turn"])
 def test_two_hosts_of_many_take_little_memory(order: str) -> None:
     flags = ["-n", "2", "--ppn", "1", "--model", "flow", "--set", f"nic.order={order}", "--json", "--quiet"]
     report = json.loads(hopcast("run", "tofu", *flags, "pingpong", "--bytes", "8B").stdout)
