@@ -34,7 +34,8 @@ def command(platform, workload, args, place, rankfile, hostfile, host_names, fir
     hosts, and what talks much is mapped to hosts that are near each other.
 
     The maps are simulated beside those of --placement, linear and cyclic; files hold the quickest of all. All
-    options of 'hopcast run' hold, but for --out.
+    options of 'hopcast run' hold, but for --out, and those that end a run early or that only its own report
+    shows.
     """
     from hopcast.questions import place as places
     from hopcast.report import units

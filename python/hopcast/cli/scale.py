@@ -32,7 +32,7 @@ def command(platform, workload, args, first, last, factor, weak, efficiency, pag
 
     In arguments of the workload, "{...}" is a formula of `ranks`: --compute "{8/ranks}s" is the share of a
     rank of eight seconds, ./app "{1000*ranks}" a size that grows. All options of 'hopcast run' hold, but for
-    -n and --out.
+    -n, --out, and those that end a run early or that only its own report shows.
     """
     from hopcast.questions import formulas, scale, scale_page
     from hopcast.report import units

@@ -156,8 +156,8 @@ impl Template {
         })
     }
 
-    /// Loads the program at `path` once, as it is, with its libraries as the C library loads them: for ranks that are
-    /// processes, which have all of it for themselves.
+    /// Loads the program at `path` and its libraries once: for ranks that are processes, each of which has all of it for itself
+    /// and runs its initialisation.
     pub fn load_once(path: &Path, hooks: &[Hook]) -> Result<Template, Refusal> {
         let elf = Elf::program(path)?;
         interface::open(&elf.dynamic.needed)?;
