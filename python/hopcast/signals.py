@@ -51,6 +51,11 @@ class Signals:
         self._is_asked = False
         """True while the core asks, and once it knows that it is to stop."""
 
+    @property
+    def is_asked_to_stop(self) -> bool:
+        """True if the user has asked the run to stop, whether it has or was done before."""
+        return self._stop
+
     def __enter__(self) -> Signals:
         if threading.current_thread() is not threading.main_thread():
             return self
@@ -63,11 +68,6 @@ class Signals:
             if number is not None and signal.getsignal(number) in as_ever:
                 self._before[number] = signal.signal(number, handler)
         return self
-
-    @property
-    def is_asked_to_stop(self) -> bool:
-        """True if the user has asked the run to stop, whether it has or was done before."""
-        return self._stop
 
     def __exit__(self, *_error) -> None:
         self._is_asked = True  # what tells of the grace now comes too late

@@ -73,13 +73,12 @@ fn in_folders(name: &CStr) -> Option<CString> {
         return None;
     }
     let find = |folders: &[PathBuf]| folders.iter().map(|one| one.join(name)).find(|path| path.is_file());
+    let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let before: Vec<_> = env::split_paths(&variable).filter(|one| !one.as_os_str().is_empty()).collect();
+    let is_before = find(&before).is_some();
     SEARCH.with_borrow(|search| {
-        let path = search.iter().find_map(|(folders, variable_first)| {
-            let variable = env::var_os("LD_LIBRARY_PATH").filter(|_| *variable_first).unwrap_or_default();
-            let before: Vec<_> =
-                env::split_paths(&variable).filter(|one| !one.as_os_str().is_empty()).collect();
-            find(&before).is_none().then(|| find(folders)).flatten()
-        })?;
+        let mut after = search.iter().filter(|(_, variable_first)| !(*variable_first && is_before));
+        let path = after.find_map(|(folders, _)| find(folders))?;
         CString::new(path.as_os_str().as_bytes()).ok()
     })
 }
