@@ -97,7 +97,9 @@ def test_options_of_one_run_are_refused() -> None:
         )
 
 
-@pytest.mark.parametrize("option", [("--stop-at", "1ms"), ("--messages", 10), ("--profile-simulator",)])
+@pytest.mark.parametrize(
+    "option", [("--stop-at", "1ms"), ("--messages", 10), ("--profile-simulator",), ("--debug-rank", 0)]
+)
 @pytest.mark.parametrize(
     "question", [("scale", "crossbar", "--from", 2, "--to", 4), ("place", "crossbar", "-n", 4)]
 )

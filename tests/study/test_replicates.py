@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -439,9 +440,17 @@ def test_unknown_values_and_functions_are_errors() -> None:
         replicates.predict(RunRequest.of("crossbar", lambda comm: None, ranks=2), 2, {}, Local(1))
 
 
-@pytest.mark.parametrize("option", [("--stop-at", "1ms"), ("--what-if",), ("--profile-simulator",)])
-def test_options_that_only_one_run_shows_are_refused(option, tmp_path: Path) -> None:
-    done = run(tmp_path, "crossbar", "-n", "4", "--replicates", "2", *option, "ring")
+@pytest.mark.parametrize(
+    ("option", "workload"),
+    [
+        (("--stop-at", "1ms"), "ring"),
+        (("--what-if",), "ring"),
+        (("--profile-simulator",), "ring"),
+        (("--debug-rank", "0"), shutil.which("true")),
+    ],
+)
+def test_options_that_only_one_run_shows_are_refused(option, workload, tmp_path: Path) -> None:
+    done = run(tmp_path, "crossbar", "-n", "4", "--replicates", "2", *option, workload)
     assert done.returncode == 2
     assert done.stderr == f"error: --replicates: {option[0]} is of one run; leave it out\n"
 

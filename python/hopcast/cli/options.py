@@ -36,7 +36,7 @@ _OF_ONE_RUN = (
 def check_several(given: Mapping[str, Any], who: str) -> None:
     """Refuses options of one run for `who` makes several and compares their times."""
     for name in _OF_ONE_RUN:
-        if given.get(name) not in (None, False, 0, "none", ()):
+        if given.get(name) not in (None, "none", options.table()[name].unset):
             raise InputError(f"{who}: --{name.replace('_', '-')} is of one run; leave it out")
 
 
