@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import hopcast
+from hopcast import overrides
 
 
 def test_arguments_of_a_pattern_are_those_of_the_command_line() -> None:
@@ -55,3 +59,31 @@ def test_quantities_are_understood_in_the_spellings_of_the_field() -> None:
         == outcome("100Gbps", "40 GFLOP/s")
         == outcome("12.5 GB/s", "40 Gflop/s")
     )
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["a.b=1", "a.c=1", " a.b = 2"], "--set a.b is given twice; give it once"),
+        (["a.b=1", "a.b=1", "a.b=1"], "--set a.b is given 3 times; give it once"),
+    ],
+)
+def test_a_value_is_overridden_once(flags: list[str], said: str) -> None:
+    with pytest.raises(hopcast.InputError, match=f"^{re.escape(said)}$"):
+        overrides.pairs_of(flags)
+
+
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        ("--set nic.bandwidth", "run crossbar -n 2 --set nic.bandwidth=1GB/s --set nic.bandwidth=2GB/s ring"),
+        ("--set a.b", "platform show crossbar --set a.b=1 --set a.b=2"),
+        ("--set a.b", "tune crossbar -n 2 --library mpich --collectives barrier --set a.b=1 --set a.b=2"),
+        ("--uncertain a.b", "run crossbar -n 2 --replicates 2 --uncertain a.b=1% --uncertain a.b=2% ring"),
+    ],
+)
+def test_a_key_that_is_given_twice_is_bad_input(flag: str, words: str) -> None:
+    line = [Path(sys.executable).parent / "hopcast", *words.split()]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: {flag} is given twice; give it once\n"

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from hopcast.errors import InputError
+from hopcast.overrides import check_keys
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 MODEL_OUT = click.option(
@@ -190,6 +191,7 @@ def _pairs(texts: tuple[str, ...], option: str) -> list[tuple[str, str]]:
         if not sign or not name or not value:
             raise InputError(f"{option}: '{text}' is not NAME=VALUE")
         found.append((name, value))
+    check_keys(option, [name for name, _ in found])
     return found
 
 

@@ -24,7 +24,7 @@ def request_of(
     from hopcast.request import RunRequest
 
     given = {name: value for name, value in flags.items() if value is not None}
-    given["set"] = dict(reversed(dict(reversed(pairs_of(flags["set"]))).items()))
+    given["set"] = dict(pairs_of(flags["set"]))
     command = ("hopcast", *sys.argv[1:])
     if file is not None:
         if platform is not None:

@@ -111,12 +111,12 @@ def _timer(platform: str, library: str, given: dict):
 
     own = {name: given[name] for name in ("ppn", "model", "placement") if given[name] is not None}
     first = given["seed"] or 1
+    values = dict(pairs_of(given["overrides"])) | {"mpi.library": library}
 
     @cache
     def time(collective: str, ranks: int, size: int, algorithm: str | None, number: int) -> float:
         words = [] if collective == BARRIER else ["--bytes", f"{size} B"]
         words += [] if algorithm is None else ["--algorithm", algorithm]
-        values = dict(pairs_of(given["overrides"])) | {"mpi.library": library}
         return run(platform, collective, ranks, args=words, set=values, seed=first + number, **own).makespan_s
 
     return time

@@ -14,6 +14,7 @@ from typing import Any
 
 from hopcast import core
 from hopcast.errors import InputError
+from hopcast.overrides import check_keys
 from hopcast.request import RunRequest
 from hopcast.study import fit_errors, model_error
 from hopcast.toml import tomllib
@@ -212,6 +213,7 @@ def _value(request: RunRequest, key: str) -> tuple[float, str]:
 def spreads_of(texts: Sequence[str]) -> dict[str, float]:
     """Relative deviations of `KEY=5%`."""
     found = {}
+    check_keys("--uncertain", [text.partition("=")[0].strip() for text in texts])
     for text in texts:
         key, equals, value = text.partition("=")
         try:
