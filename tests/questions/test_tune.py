@@ -222,3 +222,11 @@ def test_what_no_algorithm_changes_is_said_as_it_is() -> None:
     words = ["tune", "hopper", "-n", "1000000", "--library", "openmpi", "--collectives", "bcast"]
     with pytest.raises(InputError, match="1000000 ranks do not fit"):
         hopcast(*words)
+
+
+def test_a_wrong_name_is_refused_before_anything_runs() -> None:
+    words = ("tune", "crossbar", "-n", "2", "--library", "mpich", "--collectives", "allreduce, nosuch")
+    done = CliRunner().invoke(commands, words)
+    assert isinstance(done.exception, InputError)
+    assert "collective 'nosuch': no table of mpich; known: allreduce" in str(done.exception)
+    assert done.output == ""

@@ -66,6 +66,9 @@ def command(platform, ranks, library, collectives, first, last, factor, out, bas
     if base is not None and library != "mpich":
         raise InputError("--base: a file of MPICH; --library says another")
     counts = _numbers(ranks)
+    names = [name.strip() for name in collectives.split(",") if name.strip()]
+    for name in names:
+        tune.algorithms(library, name)
     sizes = tune.sizes(round(quantities.size(first, "--from")), round(quantities.size(last, "--to")), factor)
     read = None if base is None else _read(base)
     time = _timer(platform, library, given)
@@ -74,7 +77,7 @@ def command(platform, ranks, library, collectives, first, last, factor, out, bas
         f"{'collective':>12} {'ranks':>7} {'size':>10}  {'algorithm':<36} {'time':>10}  beside {library}'s "
         "choice"
     )
-    for collective in [name.strip() for name in collectives.split(",") if name.strip()]:
+    for collective in names:
         for count in counts:
             some = tune.tuned(collective, count, sizes, library, time, given["seeds"])
             found += some

@@ -54,16 +54,22 @@ def tuned(
 
     most: largest number of seeds.
     """
-    names = libraries.algorithms(library, collective)
-    if not names:
-        known = [name for name in libraries.OPENMPI if libraries.algorithms(library, name)]
-        raise InputError(f"collective '{collective}': no table of {library}; known: {', '.join(known)}")
+    names = algorithms(library, collective)
     found: list[Tuned] = []
     for size in sizes[:1] if collective == BARRIER else sizes:
         found.append(
             _best(collective, ranks, size, names, time, most, found[-1].algorithm if found else None)
         )
     return found
+
+
+def algorithms(library: str, collective: str) -> Sequence[str]:
+    """Algorithms that compete. Raises `InputError` for a collective of which the library reads no choice."""
+    names = libraries.algorithms(library, collective)
+    if not names:
+        known = [name for name in libraries.OPENMPI if libraries.algorithms(library, name)]
+        raise InputError(f"collective '{collective}': no table of {library}; known: {', '.join(known)}")
+    return names
 
 
 def _best(
