@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any
 
-from hopcast import _core, options, workloads
+from hopcast import _core, options, text_file, workloads
 from hopcast.errors import InputError
 
 VERSION = 1
@@ -91,7 +91,7 @@ class RunRequest:
         """
         file = Path(path) / FILE if Path(path).is_dir() else Path(path)
         try:
-            text = file.read_text(encoding="utf-8")
+            text = text_file.read(file)
         except FileNotFoundError:
             raise InputError(f"{path}: no request here (a report is a directory with a {FILE})") from None
         except (OSError, UnicodeDecodeError) as error:

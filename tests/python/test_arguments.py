@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,13 @@ import pytest
 
 import hopcast
 from hopcast import overrides
+
+HOPCAST = Path(sys.executable).parent / "hopcast"
+
+
+def says(words: str, folder: Path | None = None) -> subprocess.CompletedProcess:
+    """Runs the command as a user would."""
+    return subprocess.run([HOPCAST, *words.split()], cwd=folder, capture_output=True, text=True, timeout=60)
 
 
 def test_arguments_of_a_pattern_are_those_of_the_command_line() -> None:
@@ -78,12 +86,36 @@ def test_a_value_is_overridden_once(flags: list[str], said: str) -> None:
     [
         ("--set nic.bandwidth", "run crossbar -n 2 --set nic.bandwidth=1GB/s --set nic.bandwidth=2GB/s ring"),
         ("--set a.b", "platform show crossbar --set a.b=1 --set a.b=2"),
-        ("--set a.b", "tune crossbar -n 2 --library mpich --collectives barrier --set a.b=1 --set a.b=2"),
+        ("--set a.b", "tune crossbar -n 2 --library mpich --collectives bcast --set a.b=1 --set a.b=2"),
         ("--uncertain a.b", "run crossbar -n 2 --replicates 2 --uncertain a.b=1% --uncertain a.b=2% ring"),
     ],
 )
 def test_a_key_that_is_given_twice_is_bad_input(flag: str, words: str) -> None:
-    line = [Path(sys.executable).parent / "hopcast", *words.split()]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=120)
+    done = says(words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"error: {flag} is given twice; give it once\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run pipe -n 2 ring",
+        "run ./pipe -n 2 ring",
+        "run crossbar -n 2 --placement pipe ring",
+        "run --request pipe",
+        "study pipe",
+    ],
+)
+def test_a_named_pipe_is_refused_instead_of_awaited(words: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = says(words, tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert "pipe: " in done.stderr and "it is a named pipe, for whose writer hopcast" in done.stderr
+
+
+def test_a_platform_may_be_the_output_of_a_command() -> None:
+    shell = 'exec "$0" run <("$0" platform show crossbar) -n 2 --quiet ring'
+    line = ["bash", "-c", shell, HOPCAST]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == says("run crossbar -n 2 --quiet ring").stdout

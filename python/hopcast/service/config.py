@@ -15,7 +15,7 @@ from pydantic import ByteSize, TypeAdapter
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from hopcast import core
+from hopcast import core, text_file
 from hopcast.errors import InputError
 from hopcast.service import exposure
 from hopcast.service.accounts import address_of, name_of
@@ -230,7 +230,7 @@ KEYS = {
 def read(file: Path) -> Settings:
     """Settings of a file. Raises `InputError`, which names the key, its value and what is allowed."""
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(text_file.read(file))
     except OSError as error:
         raise InputError(f"{file}: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from hopcast import options
+from hopcast import options, text_file
 from hopcast.errors import InputError
 from hopcast.study import clusters, designs
 from hopcast.study.clusters import Drawing
@@ -100,7 +100,7 @@ class Study:
 def load(path: Path) -> Study:
     """Reads a study file. Raises `InputError` for what is none."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_file.read(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     return read(text, str(path), path.absolute().parent, path.stem)
@@ -185,7 +185,7 @@ def _ranking(written: Mapping[str, Any], place: str) -> Ranking:
 
 def _template(path: Path, place: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return text_file.read(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{place}: {path}: {getattr(error, 'strerror', None) or error}") from error
 

@@ -1,9 +1,14 @@
 //! Sources of the files that an input names: the disk, or the built-in presets.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 
 use super::error::Place;
+
+/// Why a named pipe is not read.
+pub(crate) const NAMED_PIPE: &str =
+    "it is a named pipe, for whose writer hopcast could wait for ever; name a file, or give <(command)";
 
 /// Reads files by name.
 pub trait Files {
@@ -26,8 +31,18 @@ impl Disk {
 
 impl Files for Disk {
     fn read(&self, name: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.folder.join(name)).map_err(|error| error.to_string())
+        let path = self.folder.join(name);
+        if is_named_pipe(&path) {
+            return Err(NAMED_PIPE.to_string());
+        }
+        std::fs::read_to_string(path).map_err(|error| error.to_string())
     }
+}
+
+/// True for a pipe that has a name of its own. Those of the shell (`<(command)`, `/dev/stdin`) have a writer.
+fn is_named_pipe(path: &Path) -> bool {
+    let is_of_the_process = path.starts_with("/dev") || path.starts_with("/proc");
+    !is_of_the_process && std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())
 }
 
 /// Files in memory: names and texts.

@@ -69,7 +69,7 @@ pub fn load(name: &str, overrides: &[Override], base: &dyn Files) -> Result<Plat
                        hopcast run PLATFORM -n RANKS PROGRAM";
         return Err(InputError::whole(name, message));
     }
-    if name.contains('/') || name.ends_with(".toml") {
+    if name.contains('/') || name.ends_with(".toml") || reason == files::NAMED_PIPE {
         return Err(InputError::whole(name, format!("cannot read this platform file: {reason}")));
     }
     let known: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();

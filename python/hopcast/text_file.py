@@ -1,0 +1,20 @@
+"""Text files that a user names."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+_NAMED_PIPE = (
+    "it is a named pipe, for whose writer hopcast could wait for ever; name a file, or give <(command)"
+)
+
+
+def read(file: Path) -> str:
+    """Text of a file. Raises `OSError` or `UnicodeDecodeError`.
+
+    A pipe with a name of its own is refused; those of the shell (`<(command)`, `/dev/stdin`) have a writer.
+    """
+    if file.is_fifo() and file.parts[:2] not in (("/", "dev"), ("/", "proc")):
+        raise OSError(errno.EINVAL, _NAMED_PIPE, str(file))
+    return file.read_text(encoding="utf-8")
