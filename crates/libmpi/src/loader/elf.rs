@@ -246,7 +246,7 @@ impl Elf {
             let Ok(name) = table.symbol_name(LE, symbol) else { continue };
             let value = symbol.st_value(LE) as usize;
             let thread_local = symbol.st_type() == elf::STT_TLS;
-            let definition = Definition { value, thread_local };
+            let definition = Definition { value, bytes: symbol.st_size(LE) as usize, thread_local };
             found.entry(String::from_utf8_lossy(name).into_owned()).or_insert(definition);
         }
         found
@@ -316,6 +316,8 @@ impl Elf {
 pub struct Definition {
     /// Its address relative to the base, or to the beginning of the thread-local variables.
     pub value: usize,
+    /// Its length \[bytes\].
+    pub bytes: usize,
     /// True if it is one of those.
     pub thread_local: bool,
 }

@@ -4,7 +4,7 @@
 //! such a library, for a call leads to one copy. One without variables is shared, and so are those of the system,
 //! whose state `process_view` takes care of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -31,6 +31,8 @@ pub struct Library {
     pub name: String,
     /// Path at which it was found.
     pub path: PathBuf,
+    /// Its number, from 1 on, in the order in which symbols are looked up; the program has 0.
+    pub rank: usize,
     /// Fate of it.
     pub fate: Fate,
     /// Variables that it may write \[bytes\].
@@ -77,14 +79,15 @@ const LOADING: [&[u8]; 8] = [
 /// The libraries of `program`, those that others need before these.
 pub fn of(path: &Path, program: &Elf) -> Result<Vec<Library>, Refusal> {
     let brought = |name: &&String| !interface::is_ours(name) && !is_system(name);
-    let mut wanted: Vec<_> = program.dynamic.needed.iter().filter(brought).cloned().collect();
+    let mut wanted: VecDeque<_> = program.dynamic.needed.iter().filter(brought).cloned().collect();
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
     // The list has all that a real MPI library needs as well: what counts is needed without it.
     let listed = list(path, program)?;
     let mut found: Vec<Library> = Vec::new();
-    while let Some(name) = wanted.pop() {
+    // Breadth-first, as the dynamic linker looks symbols up.
+    while let Some(name) = wanted.pop_front() {
         if found.iter().any(|one| one.name == name) {
             continue;
         }
@@ -97,16 +100,7 @@ pub fn of(path: &Path, program: &Elf) -> Result<Vec<Library>, Refusal> {
         wanted.extend(elf.dynamic.needed.iter().filter(brought).cloned());
         let state_bytes = state_of(&elf);
         let fate = if state_bytes > 0 { Fate::Copied } else { Fate::Shared };
-        found.push(Library { name, path, fate, state_bytes, elf });
-    }
-    loop {
-        let copied: Vec<_> = found.iter().filter(|one| one.fate == Fate::Copied).collect();
-        let calls = |one: &Library| copied.iter().any(|other| one.elf.dynamic.needed.contains(&other.name));
-        let next = found.iter().position(|one| one.fate == Fate::Shared && calls(one));
-        match next {
-            Some(index) => found[index].fate = Fate::Copied,
-            None => break,
-        }
+        found.push(Library { name, path, rank: found.len() + 1, fate, state_bytes, elf });
     }
     Ok(in_order(found))
 }

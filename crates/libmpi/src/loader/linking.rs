@@ -12,6 +12,7 @@ use super::callers;
 use super::elf::{Definition, Elf, Refusal};
 use super::interception;
 use super::relocation::{self, Holds, Word};
+use super::search_order::SearchOrder;
 use super::template::Hook;
 use super::tls::{Layout, MARK};
 
@@ -21,6 +22,8 @@ pub struct Part {
     pub file: PathBuf,
     /// Its image.
     pub elf: Elf,
+    /// Its number in the order in which symbols are looked up.
+    pub rank: usize,
     /// Its offset in the image \[bytes\].
     pub offset: usize,
     /// Address at which the C library has loaded it.
@@ -30,6 +33,12 @@ pub struct Part {
 }
 
 impl Part {
+    /// The file that was loaded at `base`, of rank `rank`, whose image begins at `offset`.
+    pub fn new(file: PathBuf, elf: Elf, rank: usize, offset: usize, base: usize) -> Part {
+        let definitions = elf.definitions();
+        Part { file, elf, rank, offset, base, definitions }
+    }
+
     /// Offset of the code of that function from the beginning of the image, and its length \[bytes\].
     pub fn code_of(&self, name: &str) -> impl Iterator<Item = (usize, usize)> {
         let offset = self.offset;
@@ -50,19 +59,25 @@ enum Value {
 /// The parts of an image, and what they are linked with.
 pub struct Linker<'a> {
     parts: &'a [Part],
+    search: &'a SearchOrder,
     hooks: BTreeMap<&'static str, usize>,
     thread_local: &'a Layout,
 }
 
 impl Linker<'_> {
     /// For these parts.
-    pub fn new<'a>(parts: &'a [Part], hooks: &[Hook], thread_local: &'a Layout) -> Linker<'a> {
+    pub fn new<'a>(
+        parts: &'a [Part],
+        search: &'a SearchOrder,
+        hooks: &[Hook],
+        thread_local: &'a Layout,
+    ) -> Linker<'a> {
         let function = |hook: &Hook| match hook.function as usize {
             address if hook.ends_computing => callers::stub_for(address).unwrap_or(address),
             address => address,
         };
         let hooks = hooks.iter().map(|hook| (hook.name, function(hook))).collect();
-        Linker { parts, hooks, thread_local }
+        Linker { parts, search, hooks, thread_local }
     }
 
     /// Fills the words of `image`, which holds the parts as they were loaded; gives the places of those to which
@@ -92,7 +107,8 @@ impl Linker<'_> {
         own.sort_unstable();
         own.dedup();
         for (at, name, bytes) in copies {
-            let Some(from) = self.place_in_library(&name) else { continue };
+            let Some((address, _)) = self.search.variable(&name) else { continue };
+            let Value::Inside(from) = self.translated(address) else { continue };
             image.copy_within(from..from + bytes, at);
             let moved: Vec<_> = own.iter().filter(|place| (from..from + bytes).contains(place)).collect();
             let moved: Vec<_> = moved.into_iter().map(|place| place - from + at).collect();
@@ -148,12 +164,10 @@ impl Linker<'_> {
         if let Some(function) = self.hooks.get(name) {
             return Value::Fixed(*function);
         }
-        let found = match self.translated(held) {
-            // A library of the program comes before this one, which the loader asks first.
-            Value::Same if held == 0 || is_mpi(name) => {
-                let found = self.parts.iter().find_map(|part| Some((part, part.definitions.get(name)?)));
-                found.map_or(Value::Same, |(part, definition)| at(part, definition))
-            }
+        let address = if held == 0 { 0 } else { held.wrapping_sub(addend) };
+        let earlier = self.search.earlier(name, address).map(|address| address.wrapping_add(addend));
+        let found = match self.translated(earlier.unwrap_or(held)) {
+            Value::Same => earlier.map_or(Value::Same, Value::Fixed),
             value => value,
         };
         intercepted(name, held, found)
@@ -171,15 +185,11 @@ impl Linker<'_> {
         if name.is_empty() {
             return Some((index, 0));
         }
-        self.parts.iter().enumerate().find_map(|(index, part)| {
+        let found = self.parts.iter().enumerate().filter_map(|(index, part)| {
             let definition = part.definitions.get(name).filter(|definition| definition.thread_local)?;
-            Some((index, definition.value))
-        })
-    }
-
-    fn place_in_library(&self, name: &str) -> Option<usize> {
-        let found = self.parts[1..].iter().find_map(|part| Some((part, part.definitions.get(name)?)));
-        found.map(|(part, definition)| part.offset + definition.value)
+            Some((part.rank, index, definition.value))
+        });
+        found.min().map(|(_, index, value)| (index, value))
     }
 }
 
@@ -197,8 +207,4 @@ fn intercepted(name: &str, held: usize, found: Value) -> Value {
         _ => return found,
     }
     Value::Fixed(own.stub())
-}
-
-fn is_mpi(name: &str) -> bool {
-    ["MPI_", "PMPI_", "mpi_", "pmpi_"].iter().any(|prefix| name.starts_with(prefix))
 }

@@ -27,6 +27,7 @@ mod linking;
 pub mod opened;
 mod program_copy;
 mod relocation;
+mod search_order;
 pub mod symbols;
 mod template;
 pub mod tls;

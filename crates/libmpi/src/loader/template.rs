@@ -1,6 +1,7 @@
 //! A program loaded once, with the libraries that it brings, from which its copies are made.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr, c_char, c_void};
 use std::fs::File;
 use std::io;
@@ -10,13 +11,14 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::rc::Rc;
 
-use super::elf::{Elf, Refusal, Tls};
+use super::elf::{Definition, Elf, Refusal, Tls};
 use super::image::{Copies, memory_file};
 use super::interface;
 use super::libraries::{self, Fate, Library};
 use super::linking::{Linker, Part};
 use super::program_copy::{CopyOwner, ProgramCopy, Startup};
 use super::relocation::{self, Holds};
+use super::search_order::{self, SearchOrder};
 use super::symbols;
 use super::tls::{self, Layout, Pad};
 use super::unwind;
@@ -87,41 +89,51 @@ impl Template {
         interface::open(&elf.dynamic.needed)?;
         let mut libraries = libraries::of(path, &elf)?;
         opened::search_for(path, &elf, &libraries);
-        copy_what_calls_back(&elf, &mut libraries);
+        search_order::copy_callers(&elf, &mut libraries);
         open_system(&elf, &libraries, hooks);
         let unnamed = unnamed(&libraries);
         let listing = libraries.iter().map(describe).collect();
-        let mut parts = vec![(path.to_path_buf(), elf, 0)];
-        for library in libraries {
-            if library.fate == Fate::Shared {
-                let base =
-                    open(&CString::new(library.path.as_os_str().as_encoded_bytes()).unwrap_or_default())?;
-                hook_in_place(&library.elf, base, hooks);
-                continue;
-            }
-            let base = load_copy(&library.elf, libc::RTLD_GLOBAL, &unnamed)?;
-            parts.push((library.path, library.elf, base));
+        let mut bases = Vec::new();
+        for library in &libraries {
+            bases.push(match library.fate {
+                Fate::Copied => load_copy(&library.elf, libc::RTLD_GLOBAL, &unnamed)?,
+                Fate::Shared => {
+                    let path = library.path.as_os_str().as_encoded_bytes();
+                    let base = open(&CString::new(path).unwrap_or_default())?;
+                    hook_in_place(&library.elf, base, hooks);
+                    base
+                }
+            });
+        }
+        let search = SearchOrder::new(libraries.iter().zip(bases.iter().copied()));
+        for (library, base) in libraries.iter().zip(&bases).filter(|(one, _)| one.fate == Fate::Shared) {
+            let own = own_of_symbolic(&library.elf);
+            put_in_place(&library.elf, *base, |name, held| {
+                search.earlier(name, held).filter(|_| !own.contains_key(name))
+            });
         }
         // The program comes last, for it copies what libraries have.
-        parts[0].2 = load_copy(&parts[0].1, libc::RTLD_LOCAL, &unnamed)?;
-        Template::of_parts(path, parts, listing, hooks, copies)
+        let base = load_copy(&elf, libc::RTLD_LOCAL, &unnamed)?;
+        let mut parts = vec![Part::new(path.to_path_buf(), elf, 0, 0, base)];
+        for (library, base) in libraries.into_iter().zip(bases) {
+            if library.fate == Fate::Copied {
+                let offset = parts.iter().map(|part| part.elf.span()).sum();
+                parts.push(Part::new(library.path, library.elf, library.rank, offset, base));
+            }
+        }
+        Template::of_parts(path, parts, &search, listing, hooks, copies)
     }
 
     fn of_parts(
         path: &Path,
-        loaded: Vec<(PathBuf, Elf, usize)>,
+        parts: Vec<Part>,
+        search: &SearchOrder,
         listing: Vec<String>,
         hooks: &[Hook],
         copies: usize,
     ) -> Result<Template, Refusal> {
         exceptions::find();
-        let (mut parts, mut offset) = (Vec::new(), 0);
-        for (file, elf, base) in loaded {
-            let (span, definitions) = (elf.span(), elf.definitions());
-            parts.push(Part { file, elf, offset, base, definitions });
-            offset += span;
-        }
-        let mut image = vec![0; offset];
+        let mut image = vec![0; parts.iter().map(|part| part.elf.span()).sum()];
         for part in &parts {
             for segment in &part.elf.segments {
                 let start = part.offset + segment.address;
@@ -132,7 +144,7 @@ impl Template {
             }
         }
         let thread_local = Layout::new(parts.iter().map(|part| part.elf.tls));
-        let own = Linker::new(&parts, hooks, &thread_local).link(&mut image)?;
+        let own = Linker::new(&parts, search, hooks, &thread_local).link(&mut image)?;
         interception::all().iter().try_for_each(|one| one.place_in(&parts[0].elf, &mut image))?;
         library_calls::intercept(interception::all());
         let copies =
@@ -174,20 +186,24 @@ impl Template {
         if elf.fixed && base != 0 {
             return Err("the addresses at which it wants to be are taken by something else".into());
         }
+        let search = SearchOrder::new(libraries.iter().zip(loaded.iter().copied()));
         let hook = |name: &str| Some(hooks.iter().find(|hook| hook.name == name)?.function as usize);
-        put_in_place(&elf, base, hook);
+        put_in_place(&elf, base, |name, held| hook(name).or_else(|| search.earlier(name, held)));
         let definitions = elf.definitions();
         for (library, at) in libraries.iter().zip(&loaded) {
-            let own = if library.elf.is_symbolic() { library.elf.definitions() } else { Default::default() };
+            let own = own_of_symbolic(&library.elf);
             let of_program = |name: &str| definitions.get(name).map(|definition| base + definition.value);
-            let of_program = |name: &str| of_program(name).filter(|_| !own.contains_key(name));
-            let in_library = |name: &str| {
+            let in_library = |name: &str, held: usize| {
                 let hook = hooks.iter().find(|hook| hook.in_libraries && hook.name == name);
-                of_program(name).or(hook.map(|hook| hook.function as usize))
+                let hook = hook.map(|hook| hook.function as usize);
+                match own.contains_key(name) {
+                    true => hook,
+                    false => of_program(name).or(hook).or_else(|| search.earlier(name, held)),
+                }
             };
             put_in_place(&library.elf, *at, in_library);
         }
-        copy_again(&elf, base, &libraries, &loaded);
+        copy_again(&elf, base, &search);
         let shown =
             |library: &Library| format!("{} ({}): in each process", library.name, library.path.display());
         let listing = libraries.iter().map(shown).collect();
@@ -203,7 +219,7 @@ impl Template {
         let each = places.iter().map(|(_, at, span)| at + span - start).max().unwrap_or(span);
         let places = places.into_iter().map(|(file, at, span)| symbols::Part::new(file, at - start, span));
         symbols::set(symbols::Copies { start, each, count: 1 }, places.collect());
-        let parts = vec![Part { file: path.to_path_buf(), elf, offset: 0, base, definitions }];
+        let parts = vec![Part::new(path.to_path_buf(), elf, 0, 0, base)];
         let row = (base, span, 1);
         let (path, shared) = (path.to_path_buf(), Cell::new(None));
         Ok(Template {
@@ -277,29 +293,6 @@ impl Template {
     pub fn thread_local(&self, pad: Pad) -> Result<Option<tls::Place>, Refusal> {
         let image = |part: &Part| part.elf.tls.map(|tls| Tls { address: part.offset + tls.address, ..tls });
         tls::Place::new(&self.thread_local, &self.parts.iter().map(image).collect::<Vec<_>>(), pad)
-    }
-}
-
-/// A library that calls a function of the program, or uses a variable of it, needs one copy for each rank.
-fn copy_what_calls_back(program: &Elf, libraries: &mut [Library]) {
-    let words = relocation::words(program);
-    let mut offered = program.definitions();
-    for word in &words {
-        // What the program copies from the system's libraries is not its own.
-        if let Holds::CopyOf(name, _) = &word.holds {
-            offered.remove(name);
-        }
-    }
-    for library in libraries.iter_mut().filter(|library| library.fate == Fate::Shared) {
-        let calls = |holds: &Holds| match holds {
-            Holds::Symbol(name) | Holds::Module(name) | Holds::InModule(name) | Holds::FromThread(name) => {
-                offered.contains_key(name)
-            }
-            _ => false,
-        };
-        if relocation::words(&library.elf).iter().any(|word| calls(&word.holds)) {
-            library.fate = Fate::Copied;
-        }
     }
 }
 
@@ -426,29 +419,36 @@ fn refuse_variables_of(program: &Elf, library: &Library) -> Result<(), Refusal> 
 
 /// Copies once more what the program at `base` copies from variables of libraries (COPY relocations): the addresses that these
 /// hold have been put in place since. Nothing of the libraries has run.
-fn copy_again(elf: &Elf, base: usize, libraries: &[Library], loaded: &[usize]) {
-    let definitions: Vec<_> = libraries.iter().map(|library| library.elf.definitions()).collect();
+fn copy_again(elf: &Elf, base: usize, search: &SearchOrder) {
     for word in relocation::words(elf) {
         let Holds::CopyOf(name, bytes) = &word.holds else { continue };
-        let found = definitions.iter().zip(loaded).find_map(|(all, at)| Some(at + all.get(name)?.value));
-        let Some(from) = found else { continue };
+        let Some((from, _)) = search.variable(name) else { continue };
+        let (to, bytes) = ((base + word.at) as *mut u8, *bytes);
         // SAFETY: both variables are loaded, and as long as the program says; nothing runs meanwhile.
-        unsafe { ptr::copy_nonoverlapping(from as *const u8, (base + word.at) as *mut u8, *bytes) };
+        unsafe { ptr::copy_nonoverlapping(from as *const u8, to, bytes) };
     }
+}
+
+/// Definitions that come first for the file itself: those of `-Bsymbolic`.
+fn own_of_symbolic(elf: &Elf) -> BTreeMap<String, Definition> {
+    if elf.is_symbolic() { elf.definitions() } else { BTreeMap::new() }
 }
 
 /// Hooks what a library calls that all ranks share.
 fn hook_in_place(elf: &Elf, base: usize, hooks: &[Hook]) {
     let hook = |name: &str| hooks.iter().find(|hook| hook.in_libraries && hook.name == name);
-    put_in_place(elf, base, |name| Some(hook(name)?.function as usize));
+    put_in_place(elf, base, |name, _| Some(hook(name)?.function as usize));
 }
 
-/// Puts other addresses into the words of a file that was loaded.
-fn put_in_place(elf: &Elf, base: usize, value: impl Fn(&str) -> Option<usize>) {
+/// Puts other addresses into the words of a file that was loaded, by the symbol and its address there.
+fn put_in_place(elf: &Elf, base: usize, value: impl Fn(&str, usize) -> Option<usize>) {
     for word in relocation::words(elf) {
         let Holds::Symbol(name) = &word.holds else { continue };
-        let Some(value) = value(name) else { continue };
         let place = base + word.at;
+        // SAFETY: a word of a library that was loaded, which its relocation table names.
+        let held = unsafe { (place as *const usize).read_unaligned() };
+        let held = if held == 0 { 0 } else { held.wrapping_sub(word.addend) };
+        let Some(value) = value(name, held) else { continue };
         let page = place & !(PAGE - 1);
         // SAFETY: a word of a library that was loaded, which its relocation table names; it lies within one
         // page, as all of its kind. Nothing runs meanwhile.
