@@ -83,3 +83,19 @@ def test_a_symbolic_library_asks_itself_and_the_program_comes_first(isolation, t
     assert said(tmp_path, isolation) == ["1 1"] * 2
     link(tmp_path, MAIN + "int which(void) { return 0; }\n", "-lone", "-ltwo")
     assert said(tmp_path, isolation) == ["0 0"] * 2
+
+
+@pytest.mark.parametrize("isolation", ["globals", "process"])
+def test_a_library_that_was_built_again_with_a_shorter_variable(isolation, tmp_path, monkeypatch) -> None:
+    """The program keeps a copy of a library's variable, as long as it was when it was linked."""
+    monkeypatch.chdir(tmp_path)
+    text = MAIN.replace("which(), asked()", "table[0], table[1] + table[2] + table[3]")
+    text = text.replace("int which(void), asked(void);", "extern int table[4];")
+    build(tmp_path, "table", "int table[4] = {1, 2, 3, 4};\n")
+    link(tmp_path, text, "-ltable")
+    assert said(tmp_path, isolation) == ["1 9"] * 2
+    shorter = (
+        '__asm__(".data; .globl table; .type table, @object; .size table, 4; table: .long 5, 6, 7, 8");\n'
+    )
+    build(tmp_path, "table", shorter)
+    assert said(tmp_path, isolation) == ["5 0"] * 2

@@ -107,8 +107,10 @@ impl Linker<'_> {
         own.sort_unstable();
         own.dedup();
         for (at, name, bytes) in copies {
-            let Some((address, _)) = self.search.variable(&name) else { continue };
-            let Value::Inside(from) = self.translated(address) else { continue };
+            let Some((address, length)) = self.search.variable(&name) else { continue };
+            let (Value::Inside(from), bytes) = (self.translated(address), length.min(bytes)) else {
+                continue;
+            };
             image.copy_within(from..from + bytes, at);
             let moved: Vec<_> = own.iter().filter(|place| (from..from + bytes).contains(place)).collect();
             let moved: Vec<_> = moved.into_iter().map(|place| place - from + at).collect();

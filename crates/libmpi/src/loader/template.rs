@@ -422,9 +422,9 @@ fn refuse_variables_of(program: &Elf, library: &Library) -> Result<(), Refusal> 
 fn copy_again(elf: &Elf, base: usize, search: &SearchOrder) {
     for word in relocation::words(elf) {
         let Holds::CopyOf(name, bytes) = &word.holds else { continue };
-        let Some((from, _)) = search.variable(name) else { continue };
-        let (to, bytes) = ((base + word.at) as *mut u8, *bytes);
-        // SAFETY: both variables are loaded, and as long as the program says; nothing runs meanwhile.
+        let Some((from, length)) = search.variable(name) else { continue };
+        let (to, bytes) = ((base + word.at) as *mut u8, length.min(*bytes));
+        // SAFETY: both variables are loaded, and neither is shorter than this; nothing runs meanwhile.
         unsafe { ptr::copy_nonoverlapping(from as *const u8, to, bytes) };
     }
 }
