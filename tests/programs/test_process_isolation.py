@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -150,3 +151,47 @@ def test_two_threads_in_mpi_at_once_are_a_failure_of_the_program(tmp_path) -> No
     assert done.returncode == 3, done.stderr
     said = " ".join(done.stdout.split())
     assert "while another of its threads was in a function of MPI" in said, said
+
+
+OPENS = """
+#include <dlfcn.h>
+#include <mpi.h>
+int main(int argc, char **argv) {
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    void *library = dlopen(argv[1], RTLD_NOW);
+    if (rank == 1) ((void (*)(void))dlsym(library, "at_end"))();
+    MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("dies", "how"),
+    [
+        ("*(volatile int *)16 = 1", "was ended by SIGSEGV"),
+        ("abort()", "was ended by SIGABRT"),
+        ("_Exit(5)", "ended by itself, with exit code 5"),
+        ("ended = 1", None),
+    ],
+)
+def test_a_process_that_dies_in_a_handler_of_atexit_is_a_failure(dies, how, tmp_path) -> None:
+    """A handler that the C library runs for a library, and not hopcast."""
+    source, library = tmp_path / "opens.c", tmp_path / "dies.c"
+    source.write_text(OPENS)
+    handler = f"static int ended; static void dies(void) {{ {dies}; }}"
+    library.write_text(
+        f"#include <stdlib.h>\n{handler}\nint at_end(void) {{ return ended + atexit(dies); }}\n"
+    )
+    opened = library.with_suffix(".so")
+    subprocess.run(["cc", "-shared", "-fPIC", library, "-o", opened], check=True)
+    program = build(tmp_path, "-Wno-unused-parameter", source=source)
+    done = hopcast("run", "crossbar", "-n", "3", "--json", *ISOLATED, program, opened)
+    failure = json.loads(done.stdout)["failure"]
+    if how is None:
+        assert (done.returncode, failure) == (0, None)
+        return
+    after = "in what runs after its end (atexit, ends of libraries)"
+    assert (done.returncode, failure["kind"]) == (3, "crash")
+    assert failure["text"] == f"the process of rank 1 {how}, {after}"

@@ -112,6 +112,14 @@ pub fn watch() {
     SIGNALS.into_iter().for_each(leave_on);
 }
 
+/// From now on, the signals of a mistake end the process: of a rank that is a process, and has ended.
+pub fn end_process() {
+    for signal in SIGNALS {
+        // SAFETY: has no conditions.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// From now on, `signal` ends the rank that runs; if none does, the process. For signal handlers, too.
 pub fn leave_on(signal: c_int) {
     install(signal, handle);
@@ -269,6 +277,20 @@ pub fn died(rank: u32, now: Time, status: c_int) -> Fault {
         format!("the process of rank {rank} ended by itself, with exit code {}", libc::WEXITSTATUS(status))
     };
     Fault { kind: "crash", rank, at_s: now.seconds(), text, place: None }
+}
+
+/// The same for one whose process has died after its last word: in a handler of `atexit`, or the end of a library.
+pub fn died_at_its_end(rank: u32, now: Time, status: c_int) -> Fault {
+    let fault = died(rank, now, status);
+    Fault { text: format!("{}, in what runs after its end (atexit, ends of libraries)", fault.text), ..fault }
+}
+
+/// Message for a rank that has ended with an exit code, or `early`: before MPI_Finalize.
+pub fn exited(rank: u32, now: Time, code: c_int, early: bool) -> Fault {
+    let with = if code == 0 { String::new() } else { format!(" with exit code {code}") };
+    let (kind, without) = if early { ("early-exit", " without MPI_Finalize") } else { ("exit", "") };
+    let text = format!("rank {rank} ended{with}{without}");
+    Fault { kind, rank, at_s: now.seconds(), text, place: None }
 }
 
 /// The name of a signal as in signal(7).

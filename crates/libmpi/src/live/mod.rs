@@ -263,14 +263,16 @@ impl Live {
     fn ended(&mut self, rank: u32, ended: Ended, now: Time) -> Op {
         let seat = self.seats[rank as usize].take().expect("it has just run");
         crate::fold::a_rank_ends();
-        if let Some(slot) = seat.slot {
-            slot.join(false);
-        }
+        let status = seat.slot.map_or(0, |slot| slot.join(false));
         seat.process.flush();
         let killed_by = seat.process.view.killed_by.get();
         let code = match ended {
             Ended::Exit(_) if killed_by != 0 => {
                 self.faults.push(crash::killed(&seat.process, now, killed_by));
+                return Op::Abort(1);
+            }
+            Ended::Exit(_) if status != 0 => {
+                self.faults.push(crash::died_at_its_end(rank, now, status));
                 return Op::Abort(1);
             }
             Ended::Exit(code) => code & 0xff,
@@ -285,11 +287,7 @@ impl Live {
         };
         let early = seat.process.phase.get() == Phase::Initialised;
         if code != 0 || early {
-            let with = if code == 0 { String::new() } else { format!(" with exit code {code}") };
-            let without = if early { " without MPI_Finalize" } else { "" };
-            let text = format!("rank {rank} ended{with}{without}");
-            let kind = if early { "early-exit" } else { "exit" };
-            self.faults.push(Fault { kind, rank, at_s: now.seconds(), text, place: None });
+            self.faults.push(crash::exited(rank, now, code, early));
         }
         if seat.slot.is_none() {
             seat.process.program.forget_pages();

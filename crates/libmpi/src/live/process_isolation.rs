@@ -13,7 +13,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use mpi::Completion;
@@ -174,19 +173,20 @@ impl Slot {
         unsafe { libc::kill(self.process.get(), signal) };
     }
 
-    /// The simulator: waits until the process has ended, by force if it is not about to.
-    pub fn join(&self, force: bool) {
-        let process = self.process.replace(0);
+    /// The simulator: waits until the process has ended, by force if it is not about to; how it has, as waitpid(2) says.
+    pub fn join(&self, force: bool) -> c_int {
+        let (process, mut status) = (self.process.replace(0), 0);
         if process == 0 {
-            return;
+            return status;
         }
         // SAFETY: a child of this process, which has not been waited for.
         unsafe {
             if force {
                 libc::kill(process, libc::SIGKILL);
             }
-            libc::waitpid(process, ptr::null_mut(), 0);
+            libc::waitpid(process, &raw mut status, 0);
         }
+        status
     }
 
     /// The rank: a thread of it calls this function of MPI; `None` if another thread is in one.
@@ -239,6 +239,7 @@ impl Slot {
             self.pass(SIMULATOR);
         }
         arena::leave();
+        crash::end_process();
         // SAFETY: the process ends; after a crash nothing of it is to run.
         unsafe { if crashed { libc::_exit(1) } else { libc::exit(0) } }
     }
