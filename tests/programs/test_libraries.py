@@ -106,11 +106,16 @@ int main(int argc, char **argv) {
 
 
 @pytest.mark.parametrize(
-    ("variable", "isolation", "shares"),
-    [("static", "globals", True), ("static", "process", False), ("", "globals", False)],
+    ("variable", "isolation", "shares", "warns"),
+    [
+        ("static", "globals", True, True),
+        ("static", "process", False, False),
+        ("static", "none", True, False),
+        ("", "globals", False, False),
+    ],
 )
 def test_one_that_is_opened_and_keeps_something_is_said_to_be_shared(
-    variable, isolation, shares, tmp_path, monkeypatch
+    variable, isolation, shares, warns, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "opened.c").write_text(f"int count(void) {{ {variable} int calls = 0; return ++calls; }}\n")
@@ -126,7 +131,7 @@ def test_one_that_is_opened_and_keeps_something_is_said_to_be_shared(
         "all ranks share the variables of what the program opened with dlopen: ./opened.so; link the program "
         "with it, or run with --isolation process"
     )
-    assert warnings == ([expected] if shares else [])
+    assert warnings == ([expected] if warns else [])
 
 
 @pytest.mark.parametrize("isolation", ["globals", "process", "none"])
