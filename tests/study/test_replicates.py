@@ -471,3 +471,26 @@ def test_what_each_run_measures_anew_is_said_to_vary() -> None:
 
     assert words(None) == words("measured=2") != words("none")
     assert words(None).endswith("; computing, which each run measures anew")
+
+
+MANY = """
+import sys
+from hopcast import InputError
+from hopcast.experiment.runners.local import Local
+from hopcast.request import RunRequest
+from hopcast.study import replicates
+if __name__ == "__main__":
+    request = RunRequest.of("crossbar", "ring", ranks=2).changed(set={"nic.colour": "1"})
+    for _ in range(3):
+        try:
+            replicates.predict(request, 64, {}, Local(12))
+        except InputError as error:
+            assert "unknown key 'colour'" in str(error)
+"""
+
+
+def test_workers_that_start_while_a_replicate_fails_say_nothing(tmp_path: Path) -> None:
+    """Of twelve workers, most have not begun when the first one fails."""
+    (tmp_path / "many.py").write_text(MANY)
+    done = subprocess.run([sys.executable, tmp_path / "many.py"], capture_output=True, text=True, timeout=200)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
@@ -10,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError as Late, wait
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopcast.errors import InputError
@@ -31,6 +31,8 @@ _TOGETHER_S, _TOGETHER_MOST = 0.25, 32
 """Time of the pieces that are sent at once, which is lost when this process is killed; and the most."""
 LOOK_S = 0.5
 """Time between two looks whether the user wants to stop [s]."""
+_END_S = 1.0
+"""Time that workers have to end before the pool ends them [s]."""
 _LIFE_SIGN_S = 0.5
 """Time between two looks of a worker at its parent [s]."""
 
@@ -60,10 +62,10 @@ class Local:
             return
         from pebble import ProcessPool
 
-        workers = min(self.workers, len(tasks))
+        workers, context = min(self.workers, len(tasks)), _Spawning()
         pool = ProcessPool(
             workers,
-            context=multiprocessing.get_context("spawn"),
+            context=context,
             initializer=_begin,
             initargs=(work, os.getpid()),
         )
@@ -71,6 +73,8 @@ class Local:
             yield from self._results(pool, workers, deque(tasks.items()), stop)
         finally:
             pool.stop()
+            # The pool takes its locks away before it ends its workers: one that starts would not find them.
+            context.end()
             pool.join()
 
     def _results(
@@ -116,6 +120,29 @@ class Local:
             return Result(FAILED, f"took longer than {self._limit_s:g} s")
         except ProcessExpired as error:
             return Result(LOST, f"its process died: {_death(error.exitcode)}")
+
+
+class _Spawning(SpawnContext):
+    """Context that knows the processes that it has made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made: list[SpawnProcess] = []
+
+    def Process(self, *arguments: Any, **named: Any) -> SpawnProcess:  # type: ignore[override]
+        """A process of this context."""
+        process = SpawnProcess(*arguments, **named)
+        self._made.append(process)
+        return process
+
+    def end(self) -> None:
+        """Ends the processes, or leaves those that take longer to the pool."""
+        living = [process for process in self._made if process.is_alive()]
+        for process in living:
+            process.terminate()
+        until_s = time.monotonic() + _END_S
+        for process in living:
+            process.join(max(0.0, until_s - time.monotonic()))
 
 
 Task = tuple[str, Mapping[str, Any]]
