@@ -39,12 +39,25 @@ def peers() -> Peers | None:
         ) from error
 
 
+def _check_launcher(vendor: str, version: str) -> None:
+    """Refuses Open MPI's launcher to an MPICH without PMIx, which would end this process."""
+    is_of_open_mpi = "OMPI_COMM_WORLD_SIZE" in os.environ and "PMI_RANK" not in os.environ
+    if is_of_open_mpi and vendor == "MPICH" and "pmix" not in version.lower():
+        raise RuntimeError("it uses MPICH, and mpiexec is Open MPI's")
+
+
 class Peers:
     """One of several processes."""
 
     def __init__(self):
+        import mpi4py
+
+        mpi4py.rc(initialize=False, finalize=True)
         from mpi4py import MPI
 
+        _check_launcher(MPI.get_vendor()[0], MPI.Get_library_version())
+        if not MPI.Is_initialized():
+            MPI.Init_thread()
         self._comm = MPI.COMM_WORLD.Dup()
         # A process that is gone ends the others: none of them waits for it.
         self._comm.Set_errhandler(MPI.ERRORS_ARE_FATAL)

@@ -233,3 +233,20 @@ def test_the_launcher_passes_on_who_asks_where_the_run_stands(tmp_path: Path) ->
         lines = itertools.islice(launched.stderr, 20)
         standing = next((line for line in lines if "events/s" not in line), "")
     assert re.match(r"0 of 48 ranks done, \d+ messages? in flight, furthest behind is rank \d+", standing)
+
+
+@pytest.mark.skipif(MPI != "MPICH", reason="it is MPICH that would end the process")
+def test_a_launcher_of_open_mpi_is_refused_before_mpich_ends() -> None:
+    started = {
+        "OMPI_COMM_WORLD_RANK": "0",
+        "OMPI_COMM_WORLD_SIZE": "2",
+        "PMIX_NAMESPACE": "job",
+        "PMIX_RANK": "0",
+    }
+    line = [HOPCAST, "run", "crossbar", "-n", "4", "ring"]
+    done = subprocess.run(line, env=CLEAN | started, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: 2 processes: they talk through mpi4py, which cannot be used: it uses MPICH, and mpiexec is "
+        "Open MPI's; install it with pip install 'hopcast[mpi]', for the MPI that mpiexec belongs to\n"
+    )
