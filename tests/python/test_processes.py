@@ -35,7 +35,11 @@ CLEAN |= {
 REAL = {"made_by", "wall_s", "setup_s", "peak_rss_B", "threads", "processes"}
 
 
-VENDOR = "from mpi4py import MPI; assert MPI.COMM_WORLD.size == 2; print(MPI.get_vendor()[0])"
+VENDOR = """
+from mpi4py import MPI
+assert MPI.COMM_WORLD.size == 2
+if MPI.COMM_WORLD.rank == 0: print(MPI.get_vendor()[0])
+"""
 
 
 def _vendor() -> tuple[str, str | None]:
