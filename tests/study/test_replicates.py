@@ -490,7 +490,7 @@ if __name__ == "__main__":
 
 
 def test_workers_that_start_while_a_replicate_fails_say_nothing(tmp_path: Path) -> None:
-    """Of twelve workers, most have not begun when the first one fails."""
+    """Most of the twelve workers have not begun when the first one fails."""
     (tmp_path / "many.py").write_text(MANY)
     done = subprocess.run([sys.executable, tmp_path / "many.py"], capture_output=True, text=True, timeout=200)
     assert (done.returncode, done.stderr) == (0, "")

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::Place;
 
-/// Why a named pipe is not read.
+/// Reason for which a named pipe is not read.
 pub(crate) const NAMED_PIPE: &str =
     "it is a named pipe, for whose writer hopcast could wait for ever; name a file, or give <(command)";
 
