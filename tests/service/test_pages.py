@@ -54,6 +54,7 @@ def test_each_pattern_has_its_parameters(browser: TestClient, pattern: str) -> N
         ({"platform": "fatree"}, "platform", "unknown platform 'fatree'"),
         ({"platform_text": "name = 1\nwrong"}, "platform", "platform.toml:2:"),
         ({"set": "link.bandwidth=q"}, "set", "'q' is not a bandwidth"),
+        ({"set": "a.b=1\na.b=2"}, "set", "--set a.b is given twice"),
         ({"option.placement": "/etc/passwd"}, "option.placement", "unknown placement"),
     ],
 )

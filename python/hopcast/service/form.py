@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopcast import core, options
+from hopcast.errors import InputError
+from hopcast.overrides import check_keys
 from hopcast.service import job_form
+from hopcast.service.admission import Refused
 
 LIVE_ROWS = 20_000
 """Rows of messages and matrices that the form proposes, for the pictures of a run that goes on."""
@@ -152,9 +155,13 @@ def _value(kind: str, text: str) -> Any:
 
 
 def _overrides(text: str) -> dict[str, str]:
-    """Lines SECTION.KEY=VALUE."""
+    """Lines SECTION.KEY=VALUE. Raises `Refused` for a key that comes twice."""
     lines = [line.strip() for line in text.splitlines()]
     pairs = [line.partition("=") for line in lines if line and not line.startswith("#")]
+    try:
+        check_keys("--set", [key.strip() for key, _, _ in pairs])
+    except InputError as error:
+        raise Refused("set", str(error)) from error
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 

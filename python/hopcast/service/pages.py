@@ -198,7 +198,7 @@ def _form(
         platforms=core.registry("platforms")["entries"],
         patterns=core.registry("patterns")["entries"],
         error=error,
-        elsewhere=error is not None and error.field not in known and not error.field.startswith("set."),
+        elsewhere=error is not None and error.field not in known and not error.field.startswith("set"),
         estimate=estimate,
         uploads=uploads or {},
     )
