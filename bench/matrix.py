@@ -13,13 +13,13 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import math
 import os
 import subprocess
 import sys
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import geometric_mean as mean
 
 import rates
 
@@ -54,17 +54,28 @@ PLATFORMS = {
     "torus": "nsim-torus --set topology.sizes=[8,8,16] --ppn 1",
     "fat-tree": "mustang --ppn 1",
     "dragonfly": "aries --ppn 1",
+    "hopper": "hopper --ppn 1",
     "idle torus": "nsim-torus --set topology.sizes=[64,32,32] --ppn 1",
 }
-"""Presets by the kind of their network: some 1,000 hosts; the idle one has 65,536, of which few work."""
+"""Presets by the kind of their network: some 1,000 hosts. `hopper`, with adaptive routes and packets of
+64 bytes, has 6,528; the idle one has 65,536, of which few work."""
 
 BOTH = ("linear", "random")
 PAIRWISE, LINEAR = "--algorithm pairwise", "--algorithm linear"
 WORKLOADS = (
     Workload("halo 8 B", 512, 64, "halo3d --bytes 8B", (300, 100, 60), BOTH),
+    Workload("halo 7 kB", 512, 64, "halo3d --bytes 7kB", (300, 30, 6), BOTH, ("hopper",)),
     Workload("halo 64 KiB", 512, 64, "halo3d --bytes 64KiB", (300, 15, 6), BOTH),
     Workload("all-to-all pairwise 1 KiB", 256, 32, f"alltoall --bytes 1KiB {PAIRWISE}", (20, 5, 5)),
-    Workload("all-to-all linear 1 KiB", 256, 32, f"alltoall --bytes 1KiB {LINEAR}", (20, 5, 5), BOTH),
+    Workload(
+        "all-to-all linear 1 KiB",
+        256,
+        32,
+        f"alltoall --bytes 1KiB {LINEAR}",
+        (20, 5, 5),
+        BOTH,
+        ("torus", "fat-tree", "dragonfly", "hopper"),
+    ),
     Workload("all-to-all linear 64 KiB", 64, 16, f"alltoall --bytes 64KiB {LINEAR}", (300, 10, 3)),
     Workload("allreduce ring 1 MiB", 256, 16, "allreduce --bytes 1MiB --algorithm ring", (16, 4, 2)),
     Workload(
@@ -115,11 +126,17 @@ class Measured:
     """CPU time of the whole command [s]."""
     memory_B: int
     makespan_s: float
+    packet_hops: int
 
     @property
     def rate(self) -> float:
         """Messages per second of CPU time."""
         return self.messages / self.cpu_s
+
+    @property
+    def hop_rate(self) -> float:
+        """Packet-hops per second of CPU time; 0 of models without packets."""
+        return self.packet_hops / self.cpu_s
 
 
 def cells(models: tuple[str, ...], quick: bool, only: str) -> list[Cell]:
@@ -148,20 +165,27 @@ def measure(cell: Cell) -> Measured:
         report = json.load(printed)
     cpu_s = used.ru_utime + used.ru_stime
     counts = (report["messages"], report["events"])
-    return Measured(cell, *counts, cpu_s, report["peak_rss_B"], report["makespan_s"])
+    return Measured(cell, *counts, cpu_s, report["peak_rss_B"], report["makespan_s"], report["packet_hops"])
 
 
 def headlines(measured: list[Measured]) -> list[str]:
-    """For each model: geometric mean of its rates, and its worst cell."""
+    """For each model: geometric mean of its rates, its worst and its best cell, how many are far below."""
     lines = []
     for model in dict.fromkeys(one.cell.model for one in measured):
         own = [one for one in measured if one.cell.model == model]
-        mean = math.exp(sum(math.log(one.rate) for one in own) / len(own))
-        worst = min(own, key=lambda one: one.rate)
+        worst, best = (choose(own, key=lambda one: one.rate) for choose in (min, max))
+        poor = sum(one.rate < best.rate / 4 for one in own)
         lines.append(
-            f"{model}: {mean:,.0f} messages/s (geometric mean, cells: {len(own)}), "
-            f"worst {worst.rate:,.0f} ({worst.cell.name})"
+            f"{model}: {mean(one.rate for one in own):,.0f} messages/s (geometric mean, cells: {len(own)}), "
+            f"worst {worst.rate:,.0f} ({worst.cell.name}), best {best.rate:,.0f}; "
+            f"below a quarter of the best: {poor}"
         )
+        if all(one.packet_hops for one in own):
+            worst, best = (choose(own, key=lambda one: one.hop_rate) for choose in (min, max))
+            lines.append(
+                f"{model}, by hops: {mean(one.hop_rate for one in own):,.0f} packet-hops/s, "
+                f"worst {worst.hop_rate:,.0f} ({worst.cell.name}), best {best.hop_rate:,.0f}"
+            )
     return lines
 
 

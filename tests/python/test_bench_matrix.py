@@ -41,6 +41,11 @@ def test_quick_cells_run_and_the_headlines_are_theirs(tmp_path: Path) -> None:
         mean, worst = (float(text.replace(",", "")) for text in re.findall(r"([\d,]+) (?:messages|\()", line))
         assert abs(mean - (rates[0] * rates[1]) ** 0.5) <= 1 and abs(worst - min(rates)) <= 1
         assert "all-to-all linear 1 KiB, torus" in line
+        assert f"best {max(rates):,.0f}; below a quarter of the best: {int(4 * worst < max(rates))}" in line
+    hops = [one["packet_hops"] / one["cpu_s"] for one in measured if one["cell"]["model"] == "packet"]
+    assert re.findall(
+        r"^.*, by hops: .* packet-hops/s, worst ([\d,]+) .*, best ([\d,]+)$", said, re.MULTILINE
+    ) == [(f"{min(hops):,.0f}", f"{max(hops):,.0f}")]
 
 
 def test_the_matrix_has_all_models() -> None:
