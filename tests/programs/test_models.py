@@ -224,6 +224,24 @@ def test_polling_takes_simulated_time_and_none_of_ours(tmp_path) -> None:
     assert "1.0000 3.0000 1" in printed
 
 
+CRUNCH_MS = 'compute.kernels=[{ function = "crunch", arguments = "int ms", time = "1 ms * ms" }]'
+
+
+@pytest.mark.parametrize(
+    "words, flags", [((), ("--set", CRUNCH_MS)), (("-DBY_CALL",), ("--isolation", "process"))]
+)
+def test_work_between_polls_is_done_and_loops_that_only_wait_are_few_polls(tmp_path, words, flags) -> None:
+    program = build(tmp_path, "working_polls", *words)
+    flags = ("--compute", "none", *flags)
+    _, printed, _ = run(program, 2, flags=flags)
+    assert [line.strip() for line in printed.splitlines()] == [
+        # A hundred milliseconds of work; then a loop that first has to be seen to wait for a message.
+        "worked until 0.100, waited until 0.500, many polls",
+        "worked until 0.600, waited until 1.000, few polls",
+        "worked until 1.100, waited until 1.500, few polls",
+    ]
+
+
 OPENED = """
 #include <mpi.h>
 int sum(int x) { MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); return x; }

@@ -337,7 +337,7 @@ mod tests {
         place(&mut queue, Key::of_message(1, 8), 3);
         place(&mut queue, Key::of_message(0, 9), 2);
         queue.push(Time(5), Owner::new(Lane::Network, 0), Token::new(Lane::Network, 1));
-        queue.push(Time(5), Owner::new(Lane::Rank, (1 << 31) - 1), Token::new(Lane::Rank, 0));
+        queue.push(Time(5), Owner::new(Lane::Rank, 1 << 20), Token::new(Lane::Rank, 0));
         let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|event| event.token.payload()).collect();
         assert_eq!(order, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(Key::of_answer(12, (1 << 31) - 1).number(), 12);

@@ -93,14 +93,16 @@ pub struct Took {
     pub moved: u64,
     /// The function of MPI in which it is; empty if it is in none.
     pub function: &'static str,
+    /// True if it has looked at the clock.
+    pub looked: bool,
 }
 
 impl Took {
     /// That of a rank whose clock has stopped at a call of MPI.
     pub fn of(process: &Process, measured: Measured) -> Took {
         let (waited, moved) = process.take_waited();
-        let function = process.function.get();
-        Took { measured, place: callers::return_address(), waited, moved, function }
+        let (function, looked) = (process.function.get(), process.looks.replace(0) > 0);
+        Took { measured, place: callers::return_address(), waited, moved, function, looked }
     }
 }
 

@@ -19,7 +19,6 @@ use std::ptr;
 use corosensei::trap::TrapHandlerRegs;
 use engine::{Bytes, Time};
 
-use super::Fault;
 use super::guarded_copy::{self, Standing};
 use super::place::{self, Calls};
 use super::process::Process;
@@ -32,6 +31,21 @@ use crate::process_view::signals;
 
 /// The signals that mean a mistake of the program.
 const SIGNALS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
+
+/// Fault of a rank that ended the run.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Fault {
+    /// "crash", "exit", "early-exit" (without MPI_Finalize), or "interrupt" (broken off by the user).
+    pub kind: &'static str,
+    /// Rank.
+    pub rank: u32,
+    /// Time \[s\].
+    pub at_s: f64,
+    /// Event, in words.
+    pub text: String,
+    /// Place in the program: function and distance, if a crash.
+    pub place: Option<String>,
+}
 
 /// Notes of the handler.
 #[derive(Debug, Clone, Copy)]

@@ -50,7 +50,6 @@ impl Process {
         if !may || self.ahead.operations.borrow().len() == FURTHEST {
             return self.perform(op, |_| ());
         }
-        self.polls.set(0);
         self.looks.set(0);
         self.handed_over.set(self.handed_over.get() + 1);
         self.defer(op);

@@ -17,6 +17,7 @@ pub mod machine;
 pub mod neighbours;
 mod operating_system;
 pub mod place;
+mod poll_loop;
 pub mod process;
 pub mod process_isolation;
 pub mod profile;
@@ -35,7 +36,6 @@ use engine::{Duration, Time};
 use mpi::operation::{Data, Op, Rank, Request, Work};
 use mpi::source::{Completion, Source, Status};
 
-use crate::fiber::root::hopcast_call;
 use crate::fiber::stacks::Stacks;
 use crate::fiber::{Ended, valgrind};
 use crate::loader::tls::Place;
@@ -44,9 +44,11 @@ use crate::process_view::computing_clock::Clock;
 use crate::process_view::floating_point::Control;
 use crate::process_view::{exit, folder};
 use computing::{Charge, Computing, Pending, Took};
-use fibers::{Fiber, Step};
+pub use crash::Fault;
+use fibers::{Code, Fiber, Step};
 use guarded_copy::GuardedCopy;
 use interpreter::Interpreter;
+use poll_loop::PollLoop;
 use process::{Phase, Process, Shared};
 use process_isolation::Slot;
 
@@ -70,21 +72,7 @@ struct Seat {
     crashed: Option<Fault>,
     /// The way to its process, if it is one.
     slot: Option<&'static Slot>,
-}
-
-/// Fault of a rank that ended the run.
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct Fault {
-    /// "crash", "exit", "early-exit" (without MPI_Finalize), or "interrupt" (broken off by the user).
-    pub kind: &'static str,
-    /// Rank.
-    pub rank: u32,
-    /// Time \[s\].
-    pub at_s: f64,
-    /// Event, in words.
-    pub text: String,
-    /// Place in the program: function and distance, if a crash.
-    pub place: Option<String>,
+    poll_loop: PollLoop,
 }
 
 /// Operation of a rank that was broken off in its computing: it goes on for longer than the run, which stops now.
@@ -205,17 +193,27 @@ impl Live {
         };
         let fiber = Fiber::new(self.stacks.take(rank as usize), move |hub| {
             body.attach(hub);
-            let code = match code {
-                Code::Main(main) => run_main(&body, main),
-                Code::Interpreter(interpreter) => interpreter.main(&body),
-            };
+            let code = code.run(&body);
             exit::run_handlers(&*body, code);
             Ended::Exit(code)
         });
         process.stand_on(&fiber);
         let (fiber, floating_point) = (RefCell::new(fiber), self.floating_point);
         let (held, next, pending, crashed, slot) = (None, None, None, None, None);
-        Ok(Seat { fiber, process, block, errno: 0, floating_point, held, next, pending, crashed, slot })
+        let (errno, poll_loop) = (0, PollLoop::default());
+        Ok(Seat {
+            fiber,
+            process,
+            block,
+            errno,
+            floating_point,
+            held,
+            next,
+            pending,
+            crashed,
+            slot,
+            poll_loop,
+        })
     }
 
     /// Lets a rank run until its next operation; gives it with the computing before it.
@@ -351,6 +349,7 @@ impl Source for Live {
             return Op::Abort(1);
         }
         if let Some(seat) = &mut self.seats[index] {
+            seat.poll_loop.returned(done.flag);
             if let Some(op) = seat.process.take_ahead() {
                 return self.take(rank.0, Step::Perform(op), Charge::default(), done.now);
             }
@@ -393,6 +392,9 @@ impl Source for Live {
             }
         }
         let charge = self.charge(rank.0, &step, took);
+        if let Some(seat) = &mut self.seats[index] {
+            seat.poll_loop.worked(took.looked, charge.time);
+        }
         self.take(rank.0, step, charge, done.now)
     }
 }
@@ -419,7 +421,13 @@ impl Live {
                 seat.next = charge.before.map(|_| work);
                 Op::Compute(charge.before.unwrap_or(work))
             }
-            Step::Perform(op) => op,
+            Step::Perform(op) => match seat.poll_loop.wait_before(&op) {
+                None => op,
+                Some(polls) => {
+                    seat.held = Some(Step::Perform(op));
+                    Op::Linger(polls, seat.process.performing.get())
+                }
+            },
             Step::Ended(ended) => self.ended(rank, ended, now),
         }
     }
@@ -472,27 +480,5 @@ impl Live {
         );
         self.faults.push(Fault { kind: "memory", rank, at_s: 0.0, text, place: None });
         Op::Abort(1)
-    }
-}
-
-/// Body of a fiber.
-enum Code {
-    Main(usize),
-    Interpreter(&'static dyn Interpreter),
-}
-
-/// Runs the program of the rank whose fiber this is.
-fn run_main(me: &Process, main: usize) -> i32 {
-    let (program, shared) = (&me.program, &me.shared);
-    if let Some(debugged) = shared.debugged.as_ref().filter(|debugged| debugged.rank == me.rank) {
-        debugger::meet(debugged, program.base(), program.base() + main);
-    }
-    let (argc, argv) = shared.arguments.own();
-    let envp = shared.arguments.environment();
-    // SAFETY: on the rank's own fiber, once; the arguments live as long as the run. A program may write into
-    // the texts of the environment that it begins with; all ranks see that.
-    unsafe {
-        program.initialise(argc, argv, envp);
-        hopcast_call(program.main(main), argc as usize, argv as usize, envp as usize)
     }
 }

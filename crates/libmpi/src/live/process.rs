@@ -163,8 +163,6 @@ pub struct Process {
     pub sampling: Sampling,
     /// Operations from which it has gone on before they were performed.
     pub(super) ahead: DeferredOperations,
-    /// Number of times in a row that it has asked for what is not there.
-    pub(super) polls: Cell<u32>,
     /// For a signal handler, while it runs.
     pub trap: Cell<Option<CoroutineTrapHandler<Ended>>>,
     /// Its place in the program, once it was asked.
@@ -193,17 +191,6 @@ pub struct Process {
     stack: Cell<Extent>,
     /// True if its stack was found too small when it handed over an operation.
     overflowed: Cell<bool>,
-}
-
-/// Limit of tests in a row that are made one by one.
-const PATIENCE: u32 = 32;
-/// Then up to 2¹⁰ at a time.
-const MOST_POLLS_LOG2: u32 = 10;
-
-/// Does the operation ask for something without waiting for it?
-#[inline]
-fn asks(op: &Op) -> bool {
-    matches!(op, Op::Test(..) | Op::ProbeNow(_) | Op::ProbeMatched(_, false))
 }
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
@@ -235,7 +222,6 @@ impl Process {
             kernels: Calls::default(),
             sampling: Cell::new(None),
             ahead: DeferredOperations::default(),
-            polls: Cell::new(0),
             trap: Cell::new(None),
             standing: Cell::new(None),
             calling: Cell::new(None),
@@ -312,11 +298,14 @@ impl Process {
     /// Performs `op` in simulated time; `read` takes what is wanted of its completion.
     #[inline]
     pub fn perform<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
-        if asks(&op) {
-            return self.poll(op, read);
+        self.handed_over.set(self.handed_over.get() + 1);
+        if let Some(slot) = self.slot.get() {
+            return read(&self.hand_to(slot, op));
         }
-        self.polls.set(0);
-        self.hand_over(op, read)
+        self.performing.set(self.function.get());
+        let reply = self.suspend(if self.is_ahead() { self.in_turn(op) } else { op });
+        // SAFETY: the simulator keeps it until this rank asks for its next operation.
+        read(unsafe { &*reply })
     }
 
     /// Runs `body`, a call of `function`: one that hands over no operation takes the time that the platform names for it.
@@ -337,35 +326,6 @@ impl Process {
         if self.shared.functions.of(function).is_some() {
             self.perform(Op::Call(function, Duration::ZERO), |_| ());
         }
-    }
-
-    /// A test or probe. One that a loop of them makes, each of which found nothing, waits for as long as a number of
-    /// them would, unless a message comes: the number doubles, so that a long wait takes few of them.
-    fn poll<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
-        let before = self.polls.get();
-        if before >= PATIENCE {
-            let polls = 1 << (before - PATIENCE).min(MOST_POLLS_LOG2);
-            if self.hand_over(Op::Linger(polls, self.function.get()), |done| done.flag) {
-                self.polls.set(0);
-            }
-        }
-        self.hand_over(op, |done| {
-            self.polls.set(if done.flag { 0 } else { self.polls.get() + 1 });
-            read(done)
-        })
-    }
-
-    #[inline]
-    fn hand_over<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
-        self.handed_over.set(self.handed_over.get() + 1);
-        if let Some(slot) = self.slot.get() {
-            return read(&self.hand_to(slot, op));
-        }
-        self.looks.set(0);
-        self.performing.set(self.function.get());
-        let reply = self.suspend(if self.is_ahead() { self.in_turn(op) } else { op });
-        // SAFETY: the simulator keeps it until this rank asks for its next operation.
-        read(unsafe { &*reply })
     }
 
     /// With a stack pointer that is not in its stack, a rank runs on one that the program has made, or on what is not its
@@ -423,7 +383,6 @@ impl Process {
     /// Hands an operation to the simulator's process.
     fn hand_to(&self, slot: &Slot, op: Op) -> Completion {
         let _inside = self.enter_call("what takes simulated time");
-        self.looks.set(0);
         let took = Took::of(self, slot.clock.stop());
         let done = slot.hand_over(Step::Perform(op), took);
         self.now.set(done.now);

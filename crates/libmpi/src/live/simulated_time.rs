@@ -31,7 +31,6 @@ impl Process {
     /// Its simulated time, which it asks for. A program that asks again and again waits for time to pass, which
     /// it then does.
     pub fn look_at_clock(&self) -> Time {
-        self.polls.set(0);
         let looks = self.looks.get().saturating_add(1);
         self.looks.set(looks);
         if looks > FREE_LOOKS {
