@@ -1,30 +1,33 @@
 //! Loops of tests and probes that find nothing: a rank waits in them instead of spinning.
 //!
-//! From the [`PATIENCE`]th poll in a row on, each waits until a message comes, for the time of n polls at most:
+//! After `p` polls in a row, each waits until a message comes, for the time of n polls at most:
 //!
 //! ```text
-//! n = min(2^k, max(1,024, w / 4)),   k: polls made in the loop beyond PATIENCE
-//!                                    w: polls of the longest loop of this rank that has ended with what it asked for
+//! at first           p = 32   n = min(2^k, 1,024)                    k: polls made in the loop beyond p
+//! where all waited   p = 4    n = min(4^(k+1), max(1,024, w / 4))    w: polls of the longest loop of the rank
 //! ```
 //!
 //! The wait ends at the first poll at which something has come (`mpi::world`), so that it costs no accuracy where only
 //! messages end the loop, however long it is. Where something else does, the number of polls, say, the loop takes longer than it
-//! would: so a rank is patient only as far as its loops have been shown to wait for messages.
+//! would: so a rank waits so long only if a loop of it that was longer than 32 polls has ended with what it asked for, and none of
+//! more than 4 without.
 //!
 //! It is no loop if the rank looks at the clock between two polls, or computes for [`WORK`] or longer: it has something
 //! else to do, and polls to make progress.
 //!
-//! Source: the definition of a loop; the doubling bounds the polls of a wait of w by log₂ w.
+//! Source: the definition of a loop; the powers bound the polls that are made in a loop of w by the logarithm of w.
 
 use engine::Duration;
 use mpi::operation::{Op, Work};
 
 /// Polls in a row that are made one by one.
 const PATIENCE: u32 = 32;
-/// Most polls at a time of a rank whose loops have not been seen to wait for messages.
+/// The same of a rank whose loops have been seen to wait for messages.
+const FEW: u32 = 4;
+/// Most polls that one stands for, before longer loops have been seen.
 const AT_FIRST: u64 = 1 << 10;
-/// The longest wait, in polls.
-const MOST: u64 = 1 << 31;
+/// The longest wait is that of so many polls, as a power of two.
+const MOST_LOG2: u32 = 31;
 /// Computing between two polls that is more than that of a loop.
 const WORK: Duration = Duration(1_000_000);
 
@@ -35,8 +38,10 @@ pub struct PollLoop {
     fruitless: u32,
     /// Polls that the loop has lasted for, with those that its waits stand for.
     lasted: u64,
-    /// That of the longest loop that has ended with what it asked for.
+    /// That of the longest loop of more than [`PATIENCE`] polls that has ended with what it asked for.
     longest: u64,
+    /// True if a loop of more than [`FEW`] polls has ended without.
+    has_left: bool,
     performing: Performing,
 }
 
@@ -51,24 +56,23 @@ enum Performing {
 }
 
 impl PollLoop {
-    /// What the rank performed has returned; `found` says whether something was there, or has come.
+    /// What the rank performed has returned; `found` says whether a poll has found something.
     #[inline]
     pub fn returned(&mut self, found: bool) {
         match self.performing {
             Performing::Other => {}
             Performing::Poll if found => {
-                self.longest = self.longest.max(self.lasted);
-                self.leave();
+                if self.lasted > PATIENCE.into() {
+                    self.longest = self.longest.max(self.lasted);
+                }
+                self.end();
             }
             Performing::Poll => {
                 self.fruitless += 1;
                 self.lasted += 1;
                 self.performing = Performing::Other;
             }
-            Performing::Wait(polls) => {
-                self.lasted += u64::from(polls);
-                self.fruitless = if found { 0 } else { self.fruitless };
-            }
+            Performing::Wait(polls) => self.lasted += u64::from(polls),
         }
     }
 
@@ -88,10 +92,13 @@ impl PollLoop {
             return None;
         }
         let has_waited = matches!(self.performing, Performing::Wait(_));
-        let beyond = self.fruitless.checked_sub(PATIENCE).filter(|_| !has_waited);
+        let waits = self.longest > 0 && !self.has_left;
+        let (patience, most) =
+            if waits { (FEW, (self.longest / 4).max(AT_FIRST)) } else { (PATIENCE, AT_FIRST) };
+        let beyond = self.fruitless.checked_sub(patience).filter(|_| !has_waited);
         let wait = beyond.map(|beyond| {
-            let most = AT_FIRST.max(self.longest / 4).min(MOST);
-            most.min(1 << beyond.min(32)) as u32
+            let power = if waits { 2 * beyond.min(MOST_LOG2) + 2 } else { beyond };
+            most.min(1 << power.min(MOST_LOG2)) as u32
         });
         self.performing = wait.map_or(Performing::Poll, Performing::Wait);
         wait
@@ -105,8 +112,14 @@ impl PollLoop {
         }
     }
 
-    /// The rank is in no loop now.
+    /// The rank does something else: if it was in a loop, that has ended without what it asked for.
     fn leave(&mut self) {
+        self.has_left |= self.fruitless > FEW;
+        self.end();
+    }
+
+    /// The rank is in no loop now.
+    fn end(&mut self) {
         (self.fruitless, self.lasted, self.performing) = (0, 0, Performing::Other);
     }
 }
@@ -129,12 +142,11 @@ mod tests {
         Op::ProbeNow(Receive { from, tag, comm, capacity: Bytes(0) })
     }
 
-    /// Polls until `polls` are over, or for ever; gives the number of polls that were made.
+    /// Polls until `polls` are over; gives the number of polls that were made.
     fn poll_for(state: &mut PollLoop, polls: u64) -> u32 {
         let (mut over, mut made) = (0, 0);
-        loop {
-            let wait = state.wait_before(&probe());
-            if let Some(wait) = wait {
+        while over < polls {
+            if let Some(wait) = state.wait_before(&probe()) {
                 over += u64::from(wait);
                 state.returned(over >= polls);
                 assert_eq!(state.wait_before(&probe()), None, "the poll itself comes after its wait");
@@ -142,28 +154,46 @@ mod tests {
             made += 1;
             over += 1;
             state.returned(over >= polls);
-            if over >= polls {
-                return made;
-            }
+        }
+        made
+    }
+
+    /// Polls so many times, one by one, and finds nothing.
+    fn poll_in_vain(state: &mut PollLoop, polls: u32) {
+        for _ in 0..polls {
+            assert_eq!(state.wait_before(&probe()), None);
+            state.returned(false);
         }
     }
 
     #[test]
     fn a_rank_becomes_patient_where_messages_end_its_loops() {
-        let mut state = PollLoop::default();
+        let (mut state, million) = (PollLoop::default(), 1_000_000);
         assert_eq!(poll_for(&mut state, 20), 20);
-        let million = 1_000_000;
-        let first = poll_for(&mut state, million);
-        assert!((million / 1024..million / 1024 + 50).contains(&first.into()), "{first}");
-        let second = poll_for(&mut state, million);
-        assert!((50..60).contains(&second), "{second}");
+        let first = u64::from(poll_for(&mut state, million));
+        assert!((million / 1024..million / 1024 + 50).contains(&first), "{first}");
+        assert!(poll_for(&mut state, million) < 20);
+    }
+
+    #[test]
+    fn a_loop_that_ends_without_what_it_asked_for_takes_that_patience() {
+        let mut state = PollLoop::default();
+        poll_for(&mut state, 1_000_000);
+        poll_in_vain(&mut state, FEW);
+        assert!(state.wait_before(&probe()).is_some());
+        state.returned(false);
+        state.wait_before(&probe());
+        state.returned(false);
+        assert_eq!(state.wait_before(&Op::Finish), None);
+        poll_in_vain(&mut state, PATIENCE);
+        assert_eq!(state.wait_before(&probe()), Some(1));
     }
 
     #[test]
     fn work_and_looks_at_the_clock_end_a_loop() {
         for (looked, time, waits) in [(true, 0, false), (false, 1_000_000, false), (false, 999_999, true)] {
             let mut state = PollLoop::default();
-            poll_for_nothing(&mut state);
+            poll_in_vain(&mut state, PATIENCE);
             state.worked(looked, Duration(time));
             assert_eq!(state.wait_before(&probe()).is_some(), waits);
         }
@@ -173,17 +203,10 @@ mod tests {
     fn operations_end_a_loop_and_short_computing_does_not() {
         for (op, waits) in [(Op::Finish, false), (Op::Compute(Work::Time(Duration(500))), true)] {
             let mut state = PollLoop::default();
-            poll_for_nothing(&mut state);
+            poll_in_vain(&mut state, PATIENCE);
             assert_eq!(state.wait_before(&op), None);
             state.returned(false);
             assert_eq!(state.wait_before(&probe()).is_some(), waits);
         }
-    }
-
-    fn poll_for_nothing(state: &mut PollLoop) {
-        (0..PATIENCE).for_each(|_| {
-            assert_eq!(state.wait_before(&probe()), None);
-            state.returned(false);
-        });
     }
 }
