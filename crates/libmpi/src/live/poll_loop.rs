@@ -4,13 +4,13 @@
 //!
 //! ```text
 //! at first           p = 32   n = min(2^k, 1,024)                    k: polls made in the loop beyond p
-//! where all waited   p = 4    n = min(4^(k+1), max(1,024, w / 4))    w: polls of the longest loop of the rank
+//! where all waited   p < 32   n = min(4^(k+1), max(1,024, w / 4))    w: polls of the longest loop of the rank
 //! ```
 //!
 //! The wait ends at the first poll at which something has come (`mpi::world`), so that it costs no accuracy where only
 //! messages end the loop, however long it is. Where something else does, the number of polls, say, the loop takes longer than it
 //! would: so a rank waits so long only if a loop of it that was longer than 32 polls has ended with what it asked for, and none of
-//! more than 4 without.
+//! 16 or more without. Then p is twice the most polls in a row that have ended without, at least 4.
 //!
 //! It is no loop if the rank looks at the clock between two polls, or computes for [`WORK`] or longer: it has something
 //! else to do, and polls to make progress.
@@ -22,7 +22,7 @@ use mpi::operation::{Op, Work};
 
 /// Polls in a row that are made one by one.
 const PATIENCE: u32 = 32;
-/// The same of a rank whose loops have been seen to wait for messages.
+/// The fewest, of a rank whose loops have been seen to wait for messages.
 const FEW: u32 = 4;
 /// Most polls that one stands for, before longer loops have been seen.
 const AT_FIRST: u64 = 1 << 10;
@@ -40,8 +40,8 @@ pub struct PollLoop {
     lasted: u64,
     /// That of the longest loop of more than [`PATIENCE`] polls that has ended with what it asked for.
     longest: u64,
-    /// True if a loop of more than [`FEW`] polls has ended without.
-    has_left: bool,
+    /// Polls of the longest row that has ended without.
+    in_vain: u32,
     performing: Performing,
 }
 
@@ -92,9 +92,10 @@ impl PollLoop {
             return None;
         }
         let has_waited = matches!(self.performing, Performing::Wait(_));
-        let waits = self.longest > 0 && !self.has_left;
-        let (patience, most) =
-            if waits { (FEW, (self.longest / 4).max(AT_FIRST)) } else { (PATIENCE, AT_FIRST) };
+        let patience = (2 * self.in_vain).clamp(FEW, PATIENCE);
+        let waits = self.longest > 0 && patience < PATIENCE;
+        let most = if waits { AT_FIRST.max(self.longest / 4) } else { AT_FIRST };
+        let patience = if waits { patience } else { PATIENCE };
         let beyond = self.fruitless.checked_sub(patience).filter(|_| !has_waited);
         let wait = beyond.map(|beyond| {
             let power = if waits { 2 * beyond.min(MOST_LOG2) + 2 } else { beyond };
@@ -114,7 +115,7 @@ impl PollLoop {
 
     /// The rank does something else: if it was in a loop, that has ended without what it asked for.
     fn leave(&mut self) {
-        self.has_left |= self.fruitless > FEW;
+        self.in_vain = self.in_vain.max(self.fruitless.min(PATIENCE));
         self.end();
     }
 
@@ -176,17 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_ends_without_what_it_asked_for_takes_that_patience() {
-        let mut state = PollLoop::default();
-        poll_for(&mut state, 1_000_000);
-        poll_in_vain(&mut state, FEW);
-        assert!(state.wait_before(&probe()).is_some());
-        state.returned(false);
-        state.wait_before(&probe());
-        state.returned(false);
-        assert_eq!(state.wait_before(&Op::Finish), None);
-        poll_in_vain(&mut state, PATIENCE);
-        assert_eq!(state.wait_before(&probe()), Some(1));
+    fn loops_that_end_without_what_they_asked_for_take_that_patience() {
+        for (polls, patience, wait) in [(FEW, 2 * FEW, 4), (PATIENCE / 2, PATIENCE, 1)] {
+            let mut state = PollLoop { in_vain: polls / 2, ..PollLoop::default() };
+            poll_for(&mut state, 1_000_000);
+            poll_in_vain(&mut state, polls);
+            assert_eq!(state.wait_before(&Op::Finish), None);
+            poll_in_vain(&mut state, patience);
+            assert_eq!(state.wait_before(&probe()), Some(wait));
+        }
     }
 
     #[test]
