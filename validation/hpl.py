@@ -126,24 +126,24 @@ def run(
 
 
 def kept_run(
-    out: Path, name: str, order: int, side: int, flags: tuple[str, ...], checked: bool = False
+    out: Path, name: str, order: int, grid: tuple[int, int], flags: tuple[str, ...], checked: bool = False
 ) -> Run:
-    """HPL on a square of processes, or what this build of hopcast has given before."""
-    folder = out.resolve() / "hpl" / name
-    return Run(**cached(out, f"hpl-{name}-{order}-{side}", facts, order, side, str(folder), flags, checked))
+    """HPL on a grid of processes, or what this build of hopcast has given before."""
+    folder, kept = out.resolve() / "hpl" / name, f"hpl-{name}-{order}-{grid[0]}x{grid[1]}"
+    return Run(**cached(out, kept, facts, order, grid, str(folder), flags, checked))
 
 
-def facts(order: int, side: int, folder: str, flags: tuple[str, ...], checked: bool) -> dict:
+def facts(order: int, grid: tuple[int, int], folder: str, flags: tuple[str, ...], checked: bool) -> dict:
     """Facts that are kept of a run."""
-    return asdict(run(order, side, side, Path(folder), *flags, checked=checked))
+    return asdict(run(order, *grid, Path(folder), *flags, checked=checked))
 
 
 def compare(out: Path, quick: bool) -> list[Result]:
     """Kernels by model beside kernels that run; the modelled run beside the machine."""
     program()
     order = 4_000 if quick else 20_000
-    modelled = kept_run(out, "modelled", order, 8, MODELLED)
-    running = kept_run(out, "running", order, 8, ("--kernels", "run"), checked=True)
+    modelled = kept_run(out, "modelled", order, (8, 8), MODELLED)
+    running = kept_run(out, "running", order, (8, 8), ("--kernels", "run"), checked=True)
     if not running.passed:
         raise RuntimeError("HPL's own check of the solution fails where its kernels run")
     results = [
@@ -157,12 +157,12 @@ def compare(out: Path, quick: bool) -> list[Result]:
             f"{running.cpu_s:.0f} s and {running.memory_B / 2**20:.0f} MiB",
         )
     ]
-    return results if quick else results + machine(out)
+    return results if quick else results + machine(out) + wide(out)
 
 
 def machine(out: Path) -> list[Result]:
     """1,024 ranks, N = 100,000."""
-    large = kept_run(out, "large", 100_000, 32, MODELLED)
+    large = kept_run(out, "large", 100_000, (32, 32), MODELLED)
     what = "HPL, N = 100,000, 32 x 32"
     thesis = "Cornebize's thesis, HPL on Dahu"
     return [
@@ -201,6 +201,17 @@ def machine(out: Path) -> list[Result]:
             "at most 4 GiB; the matrix is 75 GiB; the published simulator took 2.3 GB",
         ),
     ]
+
+
+def wide(out: Path) -> list[Result]:
+    """960 ranks side by side, which wait for each other's panels in loops of probes."""
+    results = []
+    for order, goal_s, before_s in ((250_000, 150.0, 979), (500_000, 600.0, 16_753)):
+        wide = kept_run(out, "wide", order, (1, 960), MODELLED)
+        what = f"HPL, N = {order:,}, 1 x 960: CPU time of the simulation, one core"
+        why = f"what hopcast wants to reach; {before_s:,} s at first; {wide.memory_B / 2**20:.0f} MiB"
+        results.append(Result(what, Range(None, goal_s), wide.cpu_s, "s", None, why))
+    return results
 
 
 if __name__ == "__main__":
