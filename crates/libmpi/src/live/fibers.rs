@@ -16,7 +16,7 @@ pub type Fiber = fiber::Fiber<Reply, Op>;
 /// Outcome of a rank that was resumed.
 pub type Step = fiber::Step<Op>;
 
-/// What a fiber runs.
+/// Body of a fiber.
 pub enum Code {
     /// A compiled program, whose `main` is at this address.
     Main(usize),

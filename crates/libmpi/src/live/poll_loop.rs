@@ -45,7 +45,7 @@ pub struct PollLoop {
     performing: Performing,
 }
 
-/// What the rank performs.
+/// Latest operation of the rank.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Performing {
     #[default]
@@ -56,7 +56,7 @@ enum Performing {
 }
 
 impl PollLoop {
-    /// What the rank performed has returned; `found` says whether a poll has found something.
+    /// Takes the return of what the rank performed; `found` says whether a poll has found something.
     #[inline]
     pub fn returned(&mut self, found: bool) {
         match self.performing {
