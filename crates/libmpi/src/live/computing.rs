@@ -130,6 +130,18 @@ pub struct Charge {
     pub before: Option<Work>,
 }
 
+impl Charge {
+    /// Its time, with that of its other parts as far as they are known.
+    pub fn length(&self) -> Duration {
+        let before = match self.before {
+            Some(Work::Time(time) | Work::Moving { time, .. }) => time,
+            _ => Duration::ZERO,
+        };
+        let pieces = if self.pending.is_some() { 1.0 / PIECE } else { 1.0 };
+        before + self.time.scaled(pieces)
+    }
+}
+
 /// A stretch of which a part has passed, and whose time is not settled.
 #[derive(Debug, Clone, Copy)]
 pub struct Pending {

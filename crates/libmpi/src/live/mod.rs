@@ -393,7 +393,7 @@ impl Source for Live {
         }
         let charge = self.charge(rank.0, &step, took);
         if let Some(seat) = &mut self.seats[index] {
-            seat.poll_loop.worked(took.looked, charge.time);
+            seat.poll_loop.worked(took.looked, charge.length());
         }
         self.take(rank.0, step, charge, done.now)
     }
@@ -421,7 +421,7 @@ impl Live {
                 seat.next = charge.before.map(|_| work);
                 Op::Compute(charge.before.unwrap_or(work))
             }
-            Step::Perform(op) => match seat.poll_loop.wait_before(&op) {
+            Step::Perform(op) => match seat.poll_loop.wait_before(&op, false) {
                 None => op,
                 Some(polls) => {
                     seat.held = Some(Step::Perform(op));

@@ -123,9 +123,7 @@ impl World {
                 unreachable!("it has begun already")
             }
             Op::SleepUntil(time) => Ok(CallProgress::Return(now.max(*time))),
-            Op::Linger(polls, function) => {
-                Ok(CallProgress::Linger(now + self.poll_time(function) * u64::from(*polls)))
-            }
+            Op::Linger(polls, function) => Ok(self.linger(rank, *polls, function, now)),
             Op::Call(_, time) => Ok(CallProgress::Return(self.processes[rank].engage(now, *time))),
             Op::SendReceive(send, receive) => {
                 self.processes[rank].call.outstanding = 2;

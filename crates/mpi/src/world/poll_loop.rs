@@ -10,10 +10,27 @@
 use engine::{Lane, Owner, Time};
 
 use crate::operation::{Op, Rank};
+use crate::world::calls::CallProgress;
 use crate::world::process::Standing;
+use crate::world::request::{Slot, State};
 use crate::world::{Context, Outcome, Wake, World};
 
 impl World {
+    /// The rank polls `function` so many times, or until something comes; not at all if that has happened since its last poll
+    /// looked. What is complete at a known time ends it then.
+    pub(super) fn linger(&mut self, rank: Rank, polls: u32, function: &str, now: Time) -> CallProgress {
+        let poll = self.poll_time(function);
+        let process = &mut self.processes[rank];
+        if std::mem::take(&mut process.has_news) {
+            process.call.flag = true;
+            return CallProgress::Return(now);
+        }
+        let known = |slot: &Slot| (slot.state == State::Complete && slot.at > now).then_some(slot.at);
+        let until = process.requests.iter().filter_map(known).min();
+        let polls_until = until.map_or(u64::MAX, |at| at.since(now).0.div_ceil(poll.0.max(1)));
+        CallProgress::Linger(now + poll * polls_until.min(polls.into()))
+    }
+
     /// The rank lingers, until `deadline` at most.
     pub(super) fn linger_until(&mut self, rank: Rank, deadline: Time, context: &mut Context) {
         self.processes[rank].call.at = deadline;
@@ -33,8 +50,9 @@ impl World {
     /// Something has come to the rank: if it lingers, its next poll will see it.
     #[inline]
     pub(super) fn wake_poller(&mut self, rank: Rank, context: &mut Context) {
-        if self.processes[rank].standing == Standing::Lingering {
-            self.stop_lingering(rank, context);
+        match self.processes[rank].standing {
+            Standing::Lingering => self.stop_lingering(rank, context),
+            _ => self.processes[rank].has_news = true,
         }
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Process {
     pub next_message: u32,
     /// State of the rank between and in its calls.
     pub standing: Standing,
+    /// True if something has come since its last poll looked.
+    pub has_news: bool,
     /// The critical path up to now; in a call, up to the time `counted`.
     pub path: Path,
     /// Collectives under way.

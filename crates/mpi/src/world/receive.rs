@@ -321,6 +321,7 @@ impl World {
     /// Probes (MPI_Probe, MPI_Iprobe, MPI_Mprobe, MPI_Improbe).
     pub(super) fn probe(&mut self, rank: Rank, op: &Op, context: &mut Context) -> Outcome<CallProgress> {
         let found = self.look(rank, op)?;
+        self.processes[rank].has_news = false;
         let call = &mut self.processes[rank].call;
         call.flag = found;
         if found {

@@ -65,6 +65,7 @@ impl World {
         context: &mut Context,
     ) -> Outcome<CallProgress> {
         let now = context.now;
+        self.processes[rank].has_news = false;
         let (mut pending, mut complete) = (0, 0);
         for request in requests {
             let slot = self.slot(rank, *request)?;
