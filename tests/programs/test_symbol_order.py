@@ -99,3 +99,33 @@ def test_a_library_that_was_built_again_with_a_shorter_variable(isolation, tmp_p
     )
     build(tmp_path, "table", shorter)
     assert said(tmp_path, isolation) == ["5 0"] * 2
+
+
+@pytest.mark.parametrize("isolation", ["globals", "process"])
+def test_libraries_that_do_not_need_each_other_begin_the_last_first(isolation, tmp_path, monkeypatch) -> None:
+    """As the dynamic linker has it; what both need begins before them."""
+    monkeypatch.chdir(tmp_path)
+    begins = "extern int order;\n"
+    begins += "__attribute__((constructor)) static void begin(void) { order = order * 10 + %d; }\n"
+    build(tmp_path, "order", "int order;\n" + begins % 3)
+    for number, name in enumerate(("first", "second"), 1):
+        build(tmp_path, name, begins % number, *BESIDE, "-lorder")
+    text = MAIN.replace("which(), asked()", "order, 0")
+    text = text.replace("int which(void), asked(void);", "extern int order;")
+    link(tmp_path, text, "-Wl,--no-as-needed", "-lfirst", "-lsecond", "-lorder")
+    assert said(tmp_path, isolation) == ["321 0"] * 2
+
+
+@pytest.mark.parametrize("isolation", ["globals", "process"])
+def test_of_a_variable_with_versions_the_program_has_the_default_one(
+    isolation, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "versions.map").write_text("OLD { };\nNEW { } OLD;\n")
+    both = 'int old[2] = {1, 1}, now[2] = {2, 3};\n__asm__(".symver old, v@OLD; .symver now, v@@NEW");\n'
+    build(tmp_path, "v", both, "-Wl,--version-script=versions.map,-soname,libv.so")
+    text = MAIN.replace("which(), asked()", "v[0], v[1]").replace(
+        "int which(void), asked(void);", "extern int v[2];"
+    )
+    link(tmp_path, text, "-lv")
+    assert said(tmp_path, isolation) == ["2 3"] * 2

@@ -18,6 +18,8 @@ const E_TYPE: usize = 16;
 const STATIC: &str = "statically linked, so that the MPI library that it was linked with is part of it and no other can \
                       be put in its place: link it dynamically";
 
+/// Bit of a symbol's number of version: it is not the default one.
+const OLDER_VERSION: u64 = 0x8000;
 const LIBRARY: &str = "a shared library, and no program that could be run: link it into one";
 
 /// Reason for which a program cannot be loaded, a sentence.
@@ -237,10 +239,13 @@ impl Elf {
         let mut found = BTreeMap::new();
         let Ok(file) = ElfFile64::<LE>::parse(&*self.bytes) else { return found };
         let table = file.elf_dynamic_symbol_table();
-        for symbol in table.iter() {
+        let versions = self.dynamic.get(elf::DT_VERSYM);
+        for (index, symbol) in table.iter().enumerate() {
+            // An older version of a symbol is not what its name alone means.
+            let is_older = versions.is_some_and(|at| self.word(at + 2 * index) & OLDER_VERSION != 0);
             let local = symbol.st_bind() == elf::STB_LOCAL || symbol.st_visibility() == elf::STV_HIDDEN;
             let chosen = symbol.st_type() == elf::STT_GNU_IFUNC;
-            if symbol.st_shndx(LE) == elf::SHN_UNDEF || local || chosen {
+            if symbol.st_shndx(LE) == elf::SHN_UNDEF || local || chosen || is_older {
                 continue;
             }
             let Ok(name) = table.symbol_name(LE, symbol) else { continue };

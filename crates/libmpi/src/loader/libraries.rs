@@ -33,6 +33,8 @@ pub struct Library {
     pub path: PathBuf,
     /// Its number, from 1 on, in the order in which symbols are looked up; the program has 0.
     pub rank: usize,
+    /// Its number, from 0 on, in the order in which libraries begin; the program is the last.
+    pub begins: usize,
     /// Fate of it.
     pub fate: Fate,
     /// Variables that it may write \[bytes\].
@@ -100,7 +102,7 @@ pub fn of(path: &Path, program: &Elf) -> Result<Vec<Library>, Refusal> {
         wanted.extend(elf.dynamic.needed.iter().filter(brought).cloned());
         let state_bytes = state_of(&elf);
         let fate = if state_bytes > 0 { Fate::Copied } else { Fate::Shared };
-        found.push(Library { name, path, rank: found.len() + 1, fate, state_bytes, elf });
+        found.push(Library { name, path, rank: found.len() + 1, begins: 0, fate, state_bytes, elf });
     }
     Ok(in_order(found))
 }
@@ -157,8 +159,19 @@ pub(super) fn state_of(elf: &Elf) -> usize {
     if has_flag { own } else { bytes }
 }
 
-/// Orders libraries so that what others need comes before these.
-fn in_order(found: Vec<Library>) -> Vec<Library> {
+/// Orders libraries for loading, and says when each begins: in both, what others need comes before these. Of others, the first
+/// is loaded first, and the last begins first, as the dynamic linker has it.
+fn in_order(mut found: Vec<Library>) -> Vec<Library> {
+    for (number, index) in needed_first(&found, (0..found.len()).rev()).into_iter().enumerate() {
+        found[index].begins = number;
+    }
+    let order = needed_first(&found, 0..found.len());
+    let mut found: Vec<_> = found.into_iter().map(Some).collect();
+    order.into_iter().map(|index| found[index].take().expect("each is visited once")).collect()
+}
+
+/// Indices of all libraries: in this order, but each behind what it needs.
+fn needed_first(found: &[Library], order: impl Iterator<Item = usize>) -> Vec<usize> {
     fn visit(index: usize, found: &[Library], seen: &mut [bool], order: &mut Vec<usize>) {
         if std::mem::replace(&mut seen[index], true) {
             return;
@@ -170,10 +183,7 @@ fn in_order(found: Vec<Library>) -> Vec<Library> {
         }
         order.push(index);
     }
-    let (mut seen, mut order) = (vec![false; found.len()], Vec::new());
-    for index in 0..found.len() {
-        visit(index, &found, &mut seen, &mut order);
-    }
-    let mut found: Vec<_> = found.into_iter().map(Some).collect();
-    order.into_iter().map(|index| found[index].take().expect("each is visited once")).collect()
+    let (mut seen, mut all) = (vec![false; found.len()], Vec::new());
+    order.for_each(|index| visit(index, found, &mut seen, &mut all));
+    all
 }

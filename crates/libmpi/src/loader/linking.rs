@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use super::callers;
 use super::elf::{Definition, Elf, Refusal};
 use super::interception;
+use super::libraries::Library;
 use super::relocation::{self, Holds, Word};
 use super::search_order::SearchOrder;
 use super::template::Hook;
@@ -24,6 +25,8 @@ pub struct Part {
     pub elf: Elf,
     /// Its number in the order in which symbols are looked up.
     pub rank: usize,
+    /// Its number in the order in which parts begin.
+    pub begins: usize,
     /// Its offset in the image \[bytes\].
     pub offset: usize,
     /// Address at which the C library has loaded it.
@@ -33,10 +36,17 @@ pub struct Part {
 }
 
 impl Part {
-    /// The file that was loaded at `base`, of rank `rank`, whose image begins at `offset`.
-    pub fn new(file: PathBuf, elf: Elf, rank: usize, offset: usize, base: usize) -> Part {
+    /// The program, loaded at `base`: the first part, which begins last.
+    pub fn of_program(file: PathBuf, elf: Elf, base: usize) -> Part {
         let definitions = elf.definitions();
-        Part { file, elf, rank, offset, base, definitions }
+        Part { file, elf, rank: 0, begins: usize::MAX, offset: 0, base, definitions }
+    }
+
+    /// A library that was loaded at `base`, whose image begins at `offset`.
+    pub fn of_library(library: Library, offset: usize, base: usize) -> Part {
+        let Library { path, elf, rank, begins, .. } = library;
+        let definitions = elf.definitions();
+        Part { file: path, elf, rank, begins, offset, base, definitions }
     }
 
     /// Offset of the code of that function from the beginning of the image, and its length \[bytes\].

@@ -41,8 +41,9 @@ pub(super) struct Startup {
 impl Startup {
     /// Those of these parts, in the order in which they begin.
     pub(super) fn of_all(parts: &[Part]) -> Rc<[Startup]> {
-        let order = parts[1..].iter().chain(&parts[..1]);
-        order.map(|part| Startup::of(&part.elf, part.offset)).collect()
+        let mut order: Vec<_> = parts.iter().collect();
+        order.sort_unstable_by_key(|part| part.begins);
+        order.into_iter().map(|part| Startup::of(&part.elf, part.offset)).collect()
     }
 
     /// As the dynamic section of a part says that is `offset` from the base.

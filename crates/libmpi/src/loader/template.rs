@@ -114,11 +114,11 @@ impl Template {
         }
         // The program comes last, for it copies what libraries have.
         let base = load_copy(&elf, libc::RTLD_LOCAL, &unnamed)?;
-        let mut parts = vec![Part::new(path.to_path_buf(), elf, 0, 0, base)];
+        let mut parts = vec![Part::of_program(path.to_path_buf(), elf, base)];
         for (library, base) in libraries.into_iter().zip(bases) {
             if library.fate == Fate::Copied {
                 let offset = parts.iter().map(|part| part.elf.span()).sum();
-                parts.push(Part::new(library.path, library.elf, library.rank, offset, base));
+                parts.push(Part::of_library(library, offset, base));
             }
         }
         Template::of_parts(path, parts, &search, listing, hooks, copies)
@@ -210,7 +210,9 @@ impl Template {
         let span = elf.span();
         let thread_local = Layout::new([elf.tls].into_iter());
         let of_libraries = libraries.iter().zip(&loaded);
-        let startup = of_libraries.clone().map(|(one, at)| Startup::of(&one.elf, at.wrapping_sub(base)));
+        let mut begin: Vec<_> = of_libraries.clone().collect();
+        begin.sort_unstable_by_key(|(library, _)| library.begins);
+        let startup = begin.into_iter().map(|(one, at)| Startup::of(&one.elf, at.wrapping_sub(base)));
         let startup = startup.chain([Startup::of(&elf, 0)]).collect();
         let places =
             of_libraries.map(|(one, at)| (&*one.path, *at, one.elf.span())).chain([(path, base, span)]);
@@ -219,7 +221,7 @@ impl Template {
         let each = places.iter().map(|(_, at, span)| at + span - start).max().unwrap_or(span);
         let places = places.into_iter().map(|(file, at, span)| symbols::Part::new(file, at - start, span));
         symbols::set(symbols::Copies { start, each, count: 1 }, places.collect());
-        let parts = vec![Part::new(path.to_path_buf(), elf, 0, 0, base)];
+        let parts = vec![Part::of_program(path.to_path_buf(), elf, base)];
         let row = (base, span, 1);
         let (path, shared) = (path.to_path_buf(), Cell::new(None));
         Ok(Template {
