@@ -122,6 +122,18 @@ class Local:
             return Result(LOST, f"its process died: {_death(error.exitcode)}")
 
 
+class _Worker(SpawnProcess):
+    """Process that hears of no Ctrl-C before it has begun."""
+
+    def start(self) -> None:
+        """Starts it."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Spawning(SpawnContext):
     """Context that knows the processes that it has made."""
 
@@ -131,7 +143,7 @@ class _Spawning(SpawnContext):
 
     def Process(self, *arguments: Any, **named: Any) -> SpawnProcess:  # type: ignore[override]
         """A process of this context."""
-        process = SpawnProcess(*arguments, **named)
+        process = _Worker(*arguments, **named)
         self._made.append(process)
         return process
 
@@ -178,6 +190,9 @@ def _begin(work: Work, parent: int) -> None:
     global _function
     # A Ctrl-C on the terminal is for the parent, which then ends its workers.
     os.setpgid(0, 0)
+    own = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGINT, own)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     try:
         os.chdir(work.directory)
