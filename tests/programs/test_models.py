@@ -230,16 +230,22 @@ CRUNCH_MS = 'compute.kernels=[{ function = "crunch", arguments = "int ms", time 
 @pytest.mark.parametrize(
     "words, flags", [((), ("--set", CRUNCH_MS)), (("-DBY_CALL",), ("--isolation", "process"))]
 )
-def test_work_between_polls_is_done_and_loops_that_only_wait_are_few_polls(tmp_path, words, flags) -> None:
+@pytest.mark.parametrize("how, polls", [("few", "many"), ("endless", "few")])
+def test_work_between_polls_is_done_and_waits_are_few_polls(tmp_path, words, flags, how, polls) -> None:
     program = build(tmp_path, "working_polls", *words)
-    flags = ("--compute", "none", *flags)
-    _, printed, _ = run(program, 2, flags=flags)
+    _, printed, _ = run(program, 2, flags=("--compute", "none", "--polls", how, *flags))
     assert [line.strip() for line in printed.splitlines()] == [
-        # A hundred milliseconds of work; then a loop that first has to be seen to wait for a message.
-        "worked until 0.100, waited until 0.500, many polls",
-        "worked until 0.600, waited until 1.000, few polls",
-        "worked until 1.100, waited until 1.500, few polls",
+        f"worked until {start + 0.1:.3f}, waited until {start + 0.5:.3f}, {polls} polls"
+        for start in (0.0, 0.5, 1.0)
     ]
+
+
+def test_what_comes_while_a_poll_looks_ends_the_next_wait(tmp_path) -> None:
+    """The same times as of polls one by one, between which the rank looks at the clock."""
+    program = build(tmp_path, "late_polls")
+    flags = ("--compute", "none", "--model", "loggp", "--ppn", "1", "--set", "mpi.poll=1us")
+    waits, one_by_one = (run(program, 2, how, flags=flags)[1] for how in ("wait", "look"))
+    assert waits == one_by_one and len(waits.splitlines()) == 300
 
 
 OPENED = """

@@ -74,6 +74,11 @@ impl Job {
         })
     }
 
+    /// True if nothing but messages ends its loops of polls.
+    pub fn polls_are_endless(&self) -> bool {
+        self.request.polls() == "endless"
+    }
+
     /// Room for the stack of a rank \[bytes\].
     pub fn stack_bytes(&self) -> Result<usize, InputError> {
         size("stack_size", &self.request.stack_size())

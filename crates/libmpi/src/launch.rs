@@ -269,6 +269,7 @@ fn shared(job: &Job, prepared: &Prepared, computing: Computing, template: Option
         own_environ: ["environ", "__environ", "_environ"].iter().find_map(|name| copy_of(name)),
         own_options: OwnOptions { places: OPTIONS.map(copy_of) },
         apart: job.isolation() == Isolation::Process,
+        polls_are_endless: job.polls_are_endless(),
         runs_ahead: template.is_some() && job.isolation() != Isolation::Process && !computing.counts(),
         computing: RefCell::new(computing),
         memory: SocketMemory::new(prepared.processor(), prepared.host_of_rank(), prepared.socket_of_rank()),

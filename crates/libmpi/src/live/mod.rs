@@ -421,7 +421,7 @@ impl Live {
                 seat.next = charge.before.map(|_| work);
                 Op::Compute(charge.before.unwrap_or(work))
             }
-            Step::Perform(op) => match seat.poll_loop.wait_before(&op, false) {
+            Step::Perform(op) => match seat.poll_loop.wait_before(&op, self.shared.polls_are_endless) {
                 None => op,
                 Some(polls) => {
                     seat.held = Some(Step::Perform(op));

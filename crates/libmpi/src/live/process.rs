@@ -66,6 +66,8 @@ pub struct Shared {
     pub apart: bool,
     /// True if a rank may go on from an operation before it is performed ([`Process::perform_ahead`]).
     pub runs_ahead: bool,
+    /// True if nothing but messages ends its loops of polls.
+    pub polls_are_endless: bool,
     /// The host of each rank.
     pub host_of_rank: Vec<u32>,
     /// Levels inside hosts, from the outermost inwards.

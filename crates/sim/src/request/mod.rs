@@ -151,6 +151,10 @@ run_request! {
     /// Keep the pages that each rank writes of what these functions allocate.
     fold_private: Vec<String> => Takes::Names, metavar: "FUNCTIONS", workloads: COMPILED;
 
+    /// Loops of MPI_Iprobe or MPI_Test that find nothing: each poll of one stands for up to 1,024 from the 33rd on; or,
+    /// endless, for as many as it takes until a message comes, for programs that end such loops for no other reason.
+    polls: String = "few" => Takes::Choice(&["few", "endless"]), workloads: PROGRAMS;
+
     /// Parts of a compiled program that each rank has of its own: its global variables; a process, for programs with
     /// threads or at fixed addresses; or nothing, for programs that write to no variable.
     isolation: String => Takes::Choice(&["globals", "process", "none"]), workloads: COMPILED,
