@@ -33,7 +33,7 @@ NO_NULL = "measures the simulation"
 
 HOPPER = Path(__file__).parent / "platforms" / "hopper-2016.toml"
 RANKS, FEW_RANKS = 12_288, 3_072
-SIZES = ("1KiB", "4KiB")
+SIZES = ("1 KiB", "4 KiB")
 PARTS = ((1, 1), (2, 1), (1, 2))
 """Threads of each process, and processes."""
 
