@@ -131,6 +131,7 @@ fn run(
     let ended_well = outcome.report.failure.is_none() && !outcome.report.partial;
     let (computing, mut notes) = accounting.close(&live.computing(), ended_well);
     notes.extend(kernels::warnings(&doubts).into_iter().chain(live.unused().filter(|_| ended_well)));
+    notes.extend(live.vain_polls());
     // With --isolation none, ranks share the program's own variables as well.
     notes.extend(opened::warning(outcome.report.ranks).filter(|_| job.isolation() != Isolation::None));
     let report = once(outcome.json(), fold::counted_twice());

@@ -270,6 +270,15 @@ pub struct TwoGroups {
     pub remote: Group,
 }
 
+/// Polls in a row that find nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Polls {
+    /// That many at most.
+    AtMost(u32),
+    /// As many as it takes until something comes, if anything does.
+    Endless,
+}
+
 /// One MPI call, or the computing between two.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {
@@ -277,12 +286,12 @@ pub enum Op {
     Compute(Work),
     /// Does nothing until that time; at once if it has passed.
     SleepUntil(Time),
-    /// Stays in MPI for that many polls of a function ([`Protocol::poll`]), or until a message comes ([`Completion::flag`]):
-    /// what a loop of tests does that each find nothing, in one operation.
+    /// Stays in MPI for polls of a function ([`Protocol::poll`]), or until a message comes ([`Completion::flag`]): what a
+    /// loop of tests does that each find nothing, in one operation.
     ///
     /// [`Protocol::poll`]: crate::Protocol::poll
     /// [`Completion::flag`]: crate::Completion::flag
-    Linger(u32, &'static str),
+    Linger(Polls, &'static str),
     /// Sends.
     Send(Send, Start),
     /// Receives.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::*;
 use mpi::collective::Kind;
-use mpi::operation::{Op, Start, Until};
+use mpi::operation::{Op, Polls, Start, Until};
 use mpi::{Blocked, Failure, Rank};
 
 fn deadlock(ops: Vec<Vec<Op>>) -> Vec<Blocked> {
@@ -27,6 +27,28 @@ fn head_to_head_sends_depend_on_the_eager_limit() {
     assert_eq!(blocked[0].call, "MPI_Send(dest=1, tag=0, bytes=1001, comm=world)");
     assert_eq!(blocked[0].place.as_deref(), Some("script:1"));
     assert_eq!(blocked[0].waits_for, "a matching receive at rank 1");
+}
+
+/// Polls that messages alone end are waits; those of a number end by themselves.
+#[test]
+fn endless_polls_of_what_nobody_sends_are_a_deadlock() {
+    let polls = |function| Op::Linger(Polls::Endless, function);
+    let blocked = deadlock(vec![
+        vec![ireceive(1, 0, 0), polls("MPI_Test"), polls("MPI_Test")],
+        vec![send(0, 8, 0), compute(7 * LATENCY), polls("MPI_Iprobe")],
+        vec![receive(1, 9)],
+        vec![ireceive(1, 0, 0), polls("MPI_Testany")],
+        vec![Op::Linger(Polls::AtMost(1 << 20), "MPI_Iprobe")],
+    ]);
+    let told: Vec<(u32, &str, &str)> =
+        blocked.iter().map(|one| (one.rank.0, one.call.as_str(), one.waits_for.as_str())).collect();
+    let expected = [
+        (0, "polling with MPI_Test", "nothing that can come"),
+        (1, "polling with MPI_Iprobe", "a message from any rank"),
+        (2, "MPI_Recv(source=1, tag=9, comm=world)", "a message from rank 1"),
+        (3, "polling with MPI_Testany", "a message from rank 1"),
+    ];
+    assert_eq!(told, expected);
 }
 
 /// Each kind of call says what it waits for; ranks that are done are not named.

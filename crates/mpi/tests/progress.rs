@@ -8,7 +8,7 @@ use common::*;
 use engine::Duration;
 use engine::random::stream;
 use mpi::collective::Kind;
-use mpi::operation::{CommId, NewComm, Op, Request, SendMode, Start, Until, Work};
+use mpi::operation::{CommId, NewComm, Op, Polls, Request, SendMode, Start, Until, Work};
 use mpi::{Progress, Protocol, Setup};
 use rand_chacha::rand_core::RngCore;
 
@@ -207,16 +207,18 @@ fn lingering_is_a_loop_of_probes() {
     let arrival = LATENCY + 8 * BYTE;
     let seen = arrival.div_ceil(poll) * poll;
     let sender = vec![send(0, 8, 0)];
-    let lingers = vec![
-        Op::Linger(3, "MPI_Iprobe"),
-        Op::Linger(1 << 20, "MPI_Iprobe"),
-        receive(1, 0),
-        compute(100 * AWAY),
-    ];
-    let run = calls(vec![lingers, sender.clone()]);
-    assert_eq!((run.at(0, 0), run.at(0, 1)), (3 * poll, seen));
-    assert_eq!(run.at(0, 3), run.at(0, 2) + 100 * AWAY);
-    assert!(!run.done[0][0].flag && run.done[0][1].flag);
+    for most in [Polls::AtMost(1 << 20), Polls::Endless] {
+        let lingers = vec![
+            Op::Linger(Polls::AtMost(3), "MPI_Iprobe"),
+            Op::Linger(most, "MPI_Iprobe"),
+            receive(1, 0),
+            compute(100 * AWAY),
+        ];
+        let run = calls(vec![lingers, sender.clone()]);
+        assert_eq!((run.at(0, 0), run.at(0, 1)), (3 * poll, seen));
+        assert_eq!(run.at(0, 3), run.at(0, 2) + 100 * AWAY);
+        assert!(!run.done[0][0].flag && run.done[0][1].flag);
+    }
     let probes = vec![Op::ProbeNow(from(1, 0)); seen.div_ceil(poll) as usize + 1];
     let run = calls(vec![probes, sender]);
     let found = run.done[0].iter().find(|done| done.flag).map(|done| done.now.0);

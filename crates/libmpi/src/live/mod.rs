@@ -27,6 +27,7 @@ pub mod simulated_time;
 pub mod sites;
 pub mod socket_memory;
 mod stretch;
+mod warnings;
 
 use std::cell::{Ref, RefCell};
 use std::ffi::c_int;
@@ -137,6 +138,8 @@ pub struct Live {
     aside: Option<GuardedCopy>,
     /// Simulated time, when a rank was asked last.
     now: Time,
+    /// Warning that all ranks only poll, once it was given.
+    vain_polls: Option<String>,
     /// After the seats: their fibers stand on it.
     stacks: Stacks,
     /// True if valgrind watches, so that it is asked what it has found.
@@ -156,8 +159,21 @@ impl Live {
         let (in_valgrind, floating_point) = (valgrind::is_running(), Control::now().without_errors());
         // SAFETY: gives a place that is there as long as the thread.
         let errno = unsafe { libc::__errno_location() };
-        let (faults, now, aside) = (Vec::new(), Time::ZERO, Some(aside));
-        Live { seats, shared, runs, clock, faults, aside, now, stacks, in_valgrind, floating_point, errno }
+        let (faults, now, aside, vain_polls) = (Vec::new(), Time::ZERO, Some(aside), None);
+        Live {
+            seats,
+            shared,
+            runs,
+            clock,
+            faults,
+            aside,
+            now,
+            vain_polls,
+            stacks,
+            in_valgrind,
+            floating_point,
+            errno,
+        }
     }
 
     /// Causes of the end of ranks that did not end well, in the order of simulated time.
@@ -168,16 +184,6 @@ impl Live {
     /// Access to the computing of the ranks.
     pub fn computing(&self) -> Ref<'_, Computing> {
         self.shared.computing.borrow()
-    }
-
-    /// Message for ranks none of which has initialised MPI, or a session, once they have ended well.
-    pub fn unused(&self) -> Option<String> {
-        (!self.shared.used.get() && self.faults.is_empty()).then(|| {
-            format!(
-                "none of the {} ranks has called MPI_Init: each ran by itself; 'hopcast cc' compiles a program for MPI",
-                self.shared.ranks
-            )
-        })
     }
 
     /// A rank that has not begun: its copy of the program, its stack and its process.
@@ -425,7 +431,11 @@ impl Live {
                 None => op,
                 Some(polls) => {
                     seat.held = Some(Step::Perform(op));
-                    Op::Linger(polls, seat.process.performing.get())
+                    let linger = Op::Linger(polls, seat.process.performing.get());
+                    if seat.poll_loop.is_due_for_a_look() {
+                        self.look_for_vain_polls(rank, now);
+                    }
+                    linger
                 }
             },
             Step::Ended(ended) => self.ended(rank, ended, now),

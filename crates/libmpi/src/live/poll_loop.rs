@@ -4,12 +4,13 @@
 //!
 //! ```text
 //! n = min(2^k, 1,024)         k: polls made in the loop beyond 32
-//! n = min(2^k, 2^31)          where the user says that nothing else ends the program's loops
+//! n = 2^k, ∞ for k > 31       where the user says that nothing else ends the program's loops
 //! ```
 //!
 //! The wait ends at the first poll at which something has come (`mpi::world`): where that is what ends the loop, the time is
 //! that of one poll after the other. Where something else does (the number of polls, a store of another rank), the loop takes
-//! longer than it would, by n polls for each that it makes.
+//! longer than it would, by n polls for each that it makes. A wait without end has no event of its own: where no other is left,
+//! the run has ended in a deadlock.
 //!
 //! It is no loop if the rank looks at the clock between two polls, or computes for [`WORK`] or longer: it has something
 //! else to do, and polls to make progress.
@@ -17,14 +18,16 @@
 //! Source: the definition of a loop; the powers bound the polls that are made in a wait of w by log₂ w.
 
 use engine::Duration;
-use mpi::operation::{Op, Work};
+use mpi::operation::{Op, Polls, Work};
 
 /// Polls in a row that are made one by one, and again after each time that something has come.
 const PATIENCE: u32 = 32;
 /// Most polls that one stands for, as a power of two.
 const FEW_LOG2: u32 = 10;
-/// The same where nothing but messages ends loops.
+/// The same where nothing but messages ends loops; the next one waits without end.
 const MANY_LOG2: u32 = 31;
+/// Waits in vain after which a loop is long.
+const LONG: u32 = 1 << 16;
 /// Computing between two polls that is more than that of a loop.
 const WORK: Duration = Duration(1_000_000);
 
@@ -71,7 +74,7 @@ impl PollLoop {
     /// The rank is about to perform `op`: how many polls it is to wait for before that. `endless`: nothing but messages ends
     /// its loops.
     #[inline]
-    pub fn wait_before(&mut self, op: &Op, endless: bool) -> Option<u32> {
+    pub fn wait_before(&mut self, op: &Op, endless: bool) -> Option<Polls> {
         if !asks(op) {
             self.go_on_with(op);
             return None;
@@ -80,7 +83,22 @@ impl PollLoop {
         self.performing = Performing::Poll;
         let beyond = self.fruitless.checked_sub(PATIENCE).filter(|_| !has_waited)?;
         self.performing = Performing::Wait;
-        Some(1 << beyond.min(if endless { MANY_LOG2 } else { FEW_LOG2 }))
+        match endless {
+            true if beyond > MANY_LOG2 => Some(Polls::Endless),
+            true => Some(Polls::AtMost(1 << beyond)),
+            false => Some(Polls::AtMost(1 << beyond.min(FEW_LOG2))),
+        }
+    }
+
+    /// True after many waits in vain: it takes an error of the program, or what is no message, for so many.
+    pub fn is_long(&self) -> bool {
+        self.fruitless >= LONG
+    }
+
+    /// True each time that the loop has become longer by so many polls.
+    #[inline]
+    pub fn is_due_for_a_look(&self) -> bool {
+        self.is_long() && self.fruitless % LONG == 0
     }
 
     /// The rank performs what is no poll.
@@ -120,6 +138,7 @@ mod tests {
         let (mut over, mut made) = (0, 0);
         while over < polls {
             if let Some(wait) = state.wait_before(&probe(), endless) {
+                let Polls::AtMost(wait) = wait else { panic!("a wait without end after {over} polls") };
                 over += u64::from(wait);
                 state.returned(false);
                 assert_eq!(
@@ -153,13 +172,26 @@ mod tests {
     }
 
     #[test]
+    fn waits_become_endless_only_where_messages_alone_end_loops() {
+        for (endless, longest) in [(true, Polls::Endless), (false, Polls::AtMost(1024))] {
+            assert_eq!(poll_for(&mut PollLoop::default(), 1 << 32, endless) < 70, endless);
+            let (mut state, mut last) = (PollLoop::default(), None);
+            for _ in 0..100 {
+                last = state.wait_before(&probe(), endless).or(last);
+                state.returned(false);
+            }
+            assert_eq!(last, Some(longest));
+        }
+    }
+
+    #[test]
     fn after_something_has_come_polls_are_made_one_by_one() {
         let mut state = PollLoop::default();
         poll_in_vain(&mut state);
-        assert_eq!(state.wait_before(&probe(), false), Some(1));
+        assert_eq!(state.wait_before(&probe(), false), Some(Polls::AtMost(1)));
         state.returned(true);
         poll_in_vain(&mut state);
-        assert_eq!(state.wait_before(&probe(), false), Some(1));
+        assert_eq!(state.wait_before(&probe(), false), Some(Polls::AtMost(1)));
     }
 
     #[test]

@@ -42,6 +42,13 @@ impl World {
                 let from = self.pattern(rank, receive).ok().flatten().and_then(|pattern| pattern.source());
                 waits.message(from);
             }
+            Some(Op::Linger(_, function)) => {
+                if function.contains("probe") {
+                    waits.message(None);
+                }
+                let requests = (0..process.requests.len() as u32).map(Request);
+                requests.for_each(|request| self.waits_for_request(process, request, &mut waits));
+            }
             Some(Op::Drain(_)) => {
                 let held = process.rendezvous.buffered();
                 held.for_each(|held| waits.add("a matching receive at", Some(held.dest)));

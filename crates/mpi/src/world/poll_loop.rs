@@ -9,7 +9,7 @@
 
 use engine::{Lane, Owner, Time};
 
-use crate::operation::{Op, Rank};
+use crate::operation::{Op, Polls, Rank};
 use crate::world::calls::CallProgress;
 use crate::world::process::Standing;
 use crate::world::request::{Slot, State};
@@ -18,7 +18,7 @@ use crate::world::{Context, Outcome, Wake, World};
 impl World {
     /// The rank polls `function` so many times, or until something comes; not at all if that has happened since its last poll
     /// looked. What is complete at a known time ends it then.
-    pub(super) fn linger(&mut self, rank: Rank, polls: u32, function: &str, now: Time) -> CallProgress {
+    pub(super) fn linger(&mut self, rank: Rank, polls: Polls, function: &str, now: Time) -> CallProgress {
         let poll = self.poll_time(function);
         let process = &mut self.processes[rank];
         if std::mem::take(&mut process.has_news) {
@@ -27,13 +27,21 @@ impl World {
         }
         let known = |slot: &Slot| (slot.state == State::Complete && slot.at > now).then_some(slot.at);
         let until = process.requests.iter().filter_map(known).min();
-        let polls_until = until.map_or(u64::MAX, |at| at.since(now).0.div_ceil(poll.0.max(1)));
-        CallProgress::Linger(now + poll * polls_until.min(polls.into()))
+        let polls_until = until.map(|at| at.since(now).0.div_ceil(poll.0.max(1)));
+        let most = match polls {
+            Polls::AtMost(polls) => Some(polls_until.unwrap_or(u64::MAX).min(polls.into())),
+            Polls::Endless => polls_until,
+        };
+        CallProgress::Linger(most.map_or(Time::NEVER, |polls| now + poll * polls))
     }
 
-    /// The rank lingers, until `deadline` at most.
+    /// The rank lingers, until `deadline` at most; with none, no event of its own ends that, so that a run in which nothing
+    /// else can happen ends as a deadlock.
     pub(super) fn linger_until(&mut self, rank: Rank, deadline: Time, context: &mut Context) {
         self.processes[rank].call.at = deadline;
+        if deadline == Time::NEVER {
+            return;
+        }
         context.queue.push(deadline, Owner::new(Lane::Rank, rank.0), Wake::Lingered(rank).encode());
     }
 

@@ -205,13 +205,10 @@ pub(super) fn describe(op: &Op) -> String {
             format!("{name}(request={})", request.0)
         }
         Op::Abort(code) => format!("{name}(code={code})"),
-        Op::Compute(_)
-        | Op::SleepUntil(_)
-        | Op::Linger(..)
-        | Op::Call(..)
-        | Op::Drain(_)
-        | Op::Finalize(_)
-        | Op::Finish => name.into(),
+        Op::Linger(_, function) => format!("{name} with {function}"),
+        Op::Compute(_) | Op::SleepUntil(_) | Op::Call(..) | Op::Drain(_) | Op::Finalize(_) | Op::Finish => {
+            name.into()
+        }
     }
 }
 
