@@ -131,14 +131,14 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// Its time, with that of its other parts as far as they are known.
+    /// Its time, with that of its other parts: of a stretch that is not settled, the first piece has its share of the length.
     pub fn length(&self) -> Duration {
         let before = match self.before {
             Some(Work::Time(time) | Work::Moving { time, .. }) => time,
             _ => Duration::ZERO,
         };
-        let pieces = if self.pending.is_some() { 1.0 / PIECE } else { 1.0 };
-        before + self.time.scaled(pieces)
+        let rest = self.pending.map_or(Duration::ZERO, |pending| pending.passed.scaled(1.0 / PIECE - 1.0));
+        before + self.time + rest
     }
 }
 
@@ -335,5 +335,38 @@ impl Computing {
                 self.missing.count, self.missing.first
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AS_HERE: Conversion = Conversion { scale: 1.0, rates: None };
+
+    /// Charge for a stretch of so many microseconds, the `visit`-th of its kind in a run of one rank.
+    fn charge(us: u64, visit: usize) -> Charge {
+        let mut computing = Computing::new(1, How::Measured, AS_HERE, None);
+        let mut visited = || {
+            let end = End { place: Place::Unknown, function: "MPI_Test", bytes: 0 };
+            computing.charge(0, end, Measured { ns: us * 1_000, interrupted: false })
+        };
+        (1..visit).for_each(|_| _ = visited());
+        visited()
+    }
+
+    /// A stretch that has only begun to pass counts whole, and what passes with its first piece as it is.
+    #[test]
+    fn the_length_of_a_stretch_is_that_of_all_its_parts() {
+        let us = |us: u64| Duration(us * 1_000_000);
+        let unsettled = charge(10, 1);
+        assert!(unsettled.pending.is_some() && unsettled.time == us(10).scaled(PIECE));
+        assert_eq!(unsettled.length(), us(10));
+        assert_eq!(Charge { time: unsettled.time + us(3), ..unsettled }.length(), us(13));
+        let before = Some(Work::Moving { time: us(3), bytes: engine::Bytes(8) });
+        assert_eq!(Charge { before, ..unsettled }.length(), us(13));
+        let settled = charge(10, 1_000);
+        assert!(settled.pending.is_none());
+        assert_eq!((settled.time, settled.length()), (us(10), us(10)));
     }
 }
