@@ -180,10 +180,23 @@ def test_commands_fit_and_say_what_is_missing(tmp_path) -> None:
     for words, why in (
         (["--leave-out", "9"], "no '9'"),
         (["--kind", "old=9"], "no host '9'"),
+        (["--kind", "old=4", "--kind", "old=5"], "^--kind old is given twice; give it once$"),
         (["--terms", "M*K"], "no column 'M\\*K'"),
     ):
         with pytest.raises(InputError, match=why):
             hopcast("fit", place, "-o", out, *words)
+
+
+@pytest.mark.parametrize(
+    ("flag", "values"), [("--mean 1", ("1=1e-6", "1=2e-6")), ("--share slow", ("slow=0.5", "slow=0.2"))]
+)
+def test_a_draw_with_two_values_for_one_name_is_refused(tmp_path, flag: str, values) -> None:
+    file, nodes = tmp_path / "model.toml", tmp_path / "nodes.csv"
+    file.write_text(model.text(TWO))
+    words = [word for value in values for word in (flag.split()[0], value)]
+    with pytest.raises(InputError, match=f"^{flag} is given twice; give it once$"):
+        hopcast("draw", file, "--nodes", 3, "-o", nodes, *words)
+    assert not nodes.exists()
 
 
 @pytest.mark.skipif(not GENERATIVE.is_dir(), reason=f"no calibrations in {GENERATIVE} (set HOPCAST_DATA)")
