@@ -101,6 +101,8 @@ def each_part(directory: str | os.PathLike, name: str) -> Iterator[pyarrow.Table
 
 def _first(folder: Path, wait_s: float) -> dict | None:
     """State of the run, as soon as there is one; None if there is a report already."""
+    if folder.is_file() or folder.is_fifo():
+        raise InputError(f"{folder}: is no folder; name the one of --out, into which the run writes")
     until = time.monotonic() + wait_s
     while (state := parts.state(folder)) is None and not (folder / "report.json").is_file():
         if time.monotonic() > until:

@@ -8,6 +8,7 @@ import io
 import lzma
 from pathlib import Path
 
+from hopcast import text_file
 from hopcast.archive import DAMAGED
 from hopcast.errors import InputError
 
@@ -21,6 +22,7 @@ def rows(place: Path) -> list[dict[str, str]]:
     if place.suffix == ".parquet":
         return _parquet(place)
     try:
+        text_file.refuse_named_pipe(place)
         data = place.read_bytes()
         data = {".xz": lzma.decompress, ".gz": gzip.decompress}.get(place.suffix, bytes)(data)
         text = data.decode("utf-8-sig")

@@ -11,10 +11,12 @@ _NAMED_PIPE = (
 
 
 def read(file: Path) -> str:
-    """Text of a file. Raises `OSError` or `UnicodeDecodeError`.
+    """Text of a file. Raises `OSError`, also for a pipe with a name of its own, or `UnicodeDecodeError`."""
+    refuse_named_pipe(file)
+    return file.read_text(encoding="utf-8")
 
-    A pipe with a name of its own is refused; those of the shell (`<(command)`, `/dev/stdin`) have a writer.
-    """
+
+def refuse_named_pipe(file: Path) -> None:
+    """Raises `OSError` for a pipe with a name of its own; those of the shell (`<(command)`) have a writer."""
     if file.is_fifo() and file.parts[:2] not in (("/", "dev"), ("/", "proc")):
         raise OSError(errno.EINVAL, _NAMED_PIPE, str(file))
-    return file.read_text(encoding="utf-8")

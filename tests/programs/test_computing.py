@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,14 @@ def test_a_profile_gives_the_same_outcome_every_time(strong, profile) -> None:
     flags = ("--isolation", "process", "--compute", f"profile={profile.with_name('apart.json')}")
     apart = [run(strong, 8, "5", flags=flags)[0] for _ in range(3)]
     assert apart[1]["outcome_hash"] == apart[2]["outcome_hash"] and apart[1]["time"]["compute_s"] > 0
+
+
+def test_a_named_pipe_is_no_profile(strong, tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    flags = ("--quiet", "--compute", f"profile={tmp_path / 'pipe'}")
+    done = hopcast("run", "hopper", "-n", "2", *flags, strong)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{tmp_path / 'pipe'}: it is a named pipe, for whose writer hopcast" in done.stderr
 
 
 def edited(profile: Path, **values: object) -> Path:

@@ -104,6 +104,11 @@ def test_a_key_that_is_given_twice_is_bad_input(flag: str, words: str) -> None:
         "run crossbar -n 2 --placement pipe ring",
         "run --request pipe",
         "study pipe",
+        "tune crossbar -n 2 --library mpich --collectives bcast --base pipe",
+        "compare pipe pipe",
+        "cluster fit pipe -o model.toml",
+        "cluster draw pipe -o nodes.csv --nodes 2",
+        "regress add pipe",
     ],
 )
 def test_a_named_pipe_is_refused_instead_of_awaited(words: str, tmp_path: Path) -> None:
@@ -111,6 +116,18 @@ def test_a_named_pipe_is_refused_instead_of_awaited(words: str, tmp_path: Path) 
     done = says(words, tmp_path)
     assert done.returncode == 2, done.stderr
     assert "pipe: " in done.stderr and "it is a named pipe, for whose writer hopcast" in done.stderr
+
+
+def test_a_named_pipe_is_no_folder_to_watch_and_one_in_it_is_no_run(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = says("watch pipe", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: pipe: is no folder; name the one of --out, into which the run writes\n"
+    (tmp_path / "out" / "live").mkdir(parents=True)
+    os.mkfifo(tmp_path / "out" / "live" / "run.json")
+    os.mkfifo(tmp_path / "out" / "report.json")
+    done = says("watch out --wait 0.2", tmp_path)
+    assert done.returncode == 2 and "no run writes rows here" in done.stderr
 
 
 def test_a_platform_may_be_the_output_of_a_command() -> None:

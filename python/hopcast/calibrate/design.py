@@ -26,6 +26,7 @@ from typing import Literal
 
 import numpy as np
 
+from hopcast import text_file
 from hopcast.calibrate import whole_file
 from hopcast.errors import InputError
 
@@ -272,6 +273,6 @@ def read_kernels(place: Path) -> list[tuple[str, int, int, int]]:
 
 def _lines(place: Path) -> list[str]:
     try:
-        return place.read_text().splitlines()
+        return text_file.read(place).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{place}: {getattr(error, 'strerror', None) or error}") from None

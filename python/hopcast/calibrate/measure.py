@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from hopcast import text_file
 from hopcast.calibrate import launch, machine, whole_file
 from hopcast.calibrate.design import NETWORK_KINDS
 from hopcast.errors import InputError
@@ -70,6 +71,7 @@ def _keep_design(session: Session, design: Path) -> None:
     kept = session.folder / "design.csv"
     if not kept.exists():
         try:
+            text_file.refuse_named_pipe(design)
             text = design.read_bytes().decode()
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{design}: {getattr(error, 'strerror', None) or error}") from None

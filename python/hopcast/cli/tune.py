@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from hopcast import text_file
 from hopcast.cli import options, outputs
 from hopcast.errors import InputError
 
@@ -146,7 +147,7 @@ def _segment(platform: str, overrides: tuple[str, ...]) -> int:
 
 def _read(place: Path) -> dict:
     try:
-        found = json.loads(place.read_text(encoding="utf-8"))
+        found = json.loads(text_file.read(place))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise InputError(f"{place}: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(found, dict) or not any(key.startswith("collective=") for key in found):

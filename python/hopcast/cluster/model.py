@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hopcast import text_file
 from hopcast.errors import InputError
 from hopcast.toml import tomllib
 
@@ -97,7 +98,7 @@ def text(model: ClusterModel) -> str:
 def read(place: Path) -> ClusterModel:
     """The model of a file that `text` has written, or a person."""
     try:
-        values = tomllib.loads(place.read_text(encoding="utf-8"))
+        values = tomllib.loads(text_file.read(place))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{place}: {getattr(error, 'strerror', None) or error}") from None
     known = {"terms", "sockets", "source", "kinds"}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hopcast import text_file
 from hopcast.errors import InputError
 
 COMMON: dict[str, dict[str, Any]] = {
@@ -33,7 +34,7 @@ def read_install(file: Path | None, own: Mapping[str, Any]) -> dict[str, Any]:
     import yaml
 
     try:
-        written = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        written = yaml.safe_load(text_file.read(file)) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{file}: {getattr(error, 'strerror', None) or error}") from error
     known = {**COMMON, **{name: _type(value) for name, value in own.items()}}
@@ -74,6 +75,7 @@ def _type(value: Any) -> dict[str, Any]:
 def read_pieces(file: Path) -> list[dict[str, Any]]:
     """Pieces of an experiment file: a column for each parameter, a line for each piece."""
     try:
+        text_file.refuse_named_pipe(file)
         text = file.read_text(encoding="utf-8-sig")  # spreadsheets begin their files with a mark
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: {getattr(error, 'strerror', None) or error}") from error

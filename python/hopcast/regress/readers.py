@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopcast import tabular
+from hopcast import tabular, text_file
 from hopcast.errors import InputError
 from hopcast.regress import aggregate, archives
 from hopcast.regress.logs import time_of
@@ -122,7 +122,7 @@ def _aggregated(
 def _validation(place: Path, at: float | None) -> Iterator[Observation]:
     """Relative errors of each row of the validation, and its value."""
     try:
-        scripts = json.loads(place.read_text(encoding="utf-8"))
+        scripts = json.loads(text_file.read(place))
         when = place.stat().st_mtime if at is None else at
         for script, rows in scripts.items():
             for row in rows:

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopcast import text_file
 from hopcast.outcome import table_of
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def written(directory: Path, table: str = "*") -> list[Path]:
 def state(directory: Path) -> dict[str, Any] | None:
     """Progress of the run that writes parts into `directory`; None if there is none."""
     try:
-        return json.loads((directory / FOLDER / STATE).read_text(encoding="utf-8"))
+        return json.loads(text_file.read(directory / FOLDER / STATE))
     except (OSError, ValueError):
         return None
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopcast import text_file
 from hopcast.errors import InputError
 from hopcast.report import parts
 
@@ -170,7 +171,7 @@ def read(path: Path) -> Result:
     path = Path(path)
     file = path / "report.json" if path.is_dir() else path
     try:
-        summary = json.loads(file.read_text(encoding="utf-8"))
+        summary = json.loads(text_file.read(file))
     except FileNotFoundError:
         if parts.state(path) is not None:
             raise InputError(f"{path}: its run has not finished; 'hopcast watch {path}' follows it") from None

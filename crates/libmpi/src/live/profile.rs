@@ -157,7 +157,7 @@ impl Entry {
 impl Profile {
     /// Reads a profile.
     pub fn read(path: &Path) -> Result<Profile, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let text = sim::config::read_file(path)?;
         let profile: Profile = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         if profile.format != FORMAT || profile.version != VERSION {
             let (format, version) = (&profile.format, profile.version);

@@ -31,12 +31,16 @@ impl Disk {
 
 impl Files for Disk {
     fn read(&self, name: &str) -> Result<String, String> {
-        let path = self.folder.join(name);
-        if is_named_pipe(&path) {
-            return Err(NAMED_PIPE.to_string());
-        }
-        std::fs::read_to_string(path).map_err(|error| error.to_string())
+        read_file(&self.folder.join(name))
     }
+}
+
+/// Text of a file that the user names; the error says why it cannot be read.
+pub fn read_file(path: &Path) -> Result<String, String> {
+    if is_named_pipe(path) {
+        return Err(NAMED_PIPE.to_string());
+    }
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
 }
 
 /// True for a pipe that has a name of its own. Those of the shell (`<(command)`, `/dev/stdin`) have a writer.

@@ -32,7 +32,7 @@ pub use calibration::{Calibration, Check};
 pub use choices::{PlacementChoice, PlatformSource, RankPlace};
 pub use document::Override;
 pub use error::InputError;
-pub use files::{Disk, Files, Texts};
+pub use files::{Disk, Files, Texts, read_file};
 pub use flags::arguments;
 pub use measured_sizes::MeasuredSizes;
 pub use platform::Platform;
