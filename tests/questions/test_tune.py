@@ -224,6 +224,13 @@ def test_what_no_algorithm_changes_is_said_as_it_is() -> None:
         hopcast(*words)
 
 
+@pytest.mark.parametrize("none", ["", " , "])
+def test_no_collective_is_refused_instead_of_an_empty_table(none: str) -> None:
+    words = ("tune", "crossbar", "-n", "2", "--library", "mpich", "--collectives", none)
+    with pytest.raises(InputError, match=f"^--collectives: '{none}' names none; write some"):
+        hopcast(*words)
+
+
 def test_a_wrong_name_is_refused_before_anything_runs() -> None:
     words = ("tune", "crossbar", "-n", "2", "--library", "mpich", "--collectives", "allreduce, nosuch")
     done = CliRunner().invoke(commands, words)

@@ -68,6 +68,8 @@ def command(platform, ranks, library, collectives, first, last, factor, out, bas
         raise InputError("--base: a file of MPICH; --library says another")
     counts = _numbers(ranks)
     names = [name.strip() for name in collectives.split(",") if name.strip()]
+    if not names:
+        raise InputError(f"--collectives: '{collectives}' names none; write some, such as allreduce,bcast")
     for name in names:
         tune.algorithms(library, name)
     sizes = tune.sizes(round(quantities.size(first, "--from")), round(quantities.size(last, "--to")), factor)
