@@ -231,6 +231,13 @@ def test_no_collective_is_refused_instead_of_an_empty_table(none: str) -> None:
         hopcast(*words)
 
 
+def test_a_second_library_is_refused_instead_of_dropped() -> None:
+    words = ("tune", "crossbar", "-n", "2", "--library", "mpich", "--set", "mpi.library=openmpi")
+    done = CliRunner().invoke(commands, words)
+    assert isinstance(done.exception, InputError) and done.output == ""
+    assert str(done.exception).startswith("--set mpi.library: the library is that of --library, mpich; leave")
+
+
 def test_a_wrong_name_is_refused_before_anything_runs() -> None:
     words = ("tune", "crossbar", "-n", "2", "--library", "mpich", "--collectives", "allreduce, nosuch")
     done = CliRunner().invoke(commands, words)

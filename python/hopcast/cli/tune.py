@@ -117,7 +117,10 @@ def _timer(platform: str, library: str, given: dict):
 
     own = {name: given[name] for name in ("ppn", "model", "placement") if given[name] is not None}
     first = given["seed"] or 1
-    values = dict(pairs_of(given["overrides"])) | {"mpi.library": library}
+    values = dict(pairs_of(given["overrides"]))
+    if "mpi.library" in values:
+        raise InputError(f"--set mpi.library: the library is that of --library, {library}; leave it out")
+    values["mpi.library"] = library
 
     @cache
     def time(collective: str, ranks: int, size: int, algorithm: str | None, number: int) -> float:
