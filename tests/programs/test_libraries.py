@@ -79,6 +79,27 @@ def test_so_is_a_library_that_keeps_a_few_bytes(variable, stripped, tmp_path, mo
     assert done.stdout.splitlines()[:-1] == ["once"] * 3, done.stdout
 
 
+@pytest.mark.parametrize("isolation", ["globals", "process", "none"])
+@pytest.mark.parametrize("body", ["static int calls; return ++calls;", "return 1;"])
+def test_versions_may_be_of_a_library_that_does_not_say_its_name(
+    body, isolation, tmp_path, monkeypatch
+) -> None:
+    """The program needs version V of a file; the C library's loader knows no library by that name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "counts.c").write_text(f"int count(void) {{ {body} }}\n")
+    (tmp_path / "versions").write_text("V { global: count; local: *; };\n")
+    build(
+        tmp_path, "cc", "-shared", "-fPIC", "counts.c", "-Wl,--version-script=versions", "-o", "libcounts.so"
+    )
+    (tmp_path / "user.c").write_text(USER)
+    done = hopcast("cc", "user.c", "-o", "user", "-L.", "-lcounts", "-Wl,-rpath,$ORIGIN")
+    assert done.returncode == 0, done.stderr
+    done = hopcast("run", "hopper", "-n", "2", "--quiet", "--isolation", isolation, "./user")
+    assert done.returncode == 0, done.stderr
+    second = "more" if isolation == "none" and "static" in body else "once"
+    assert done.stdout.splitlines()[:-1] == ["once", second], done.stdout
+
+
 def test_one_that_keeps_nothing_is_shared(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "none.c").write_text("int count(void) { return 1; }\n")

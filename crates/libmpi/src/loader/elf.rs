@@ -278,6 +278,28 @@ impl Elf {
         }
     }
 
+    /// Makes the versions that `bytes`, a copy of this file, needs of `dropped` libraries those of no library: the C library's
+    /// loader ends the process where it knows none of the name. An empty name is that of the process's own program, and weak
+    /// versions may be missing from it.
+    fn excuse_versions(&self, bytes: &mut [u8], dropped: impl Fn(&str) -> bool) {
+        const WEAK: u16 = elf::VER_FLG_WEAK;
+        let names = self.dynamic.get(elf::DT_STRTAB).unwrap_or(0);
+        let long = |at: usize| self.word(at) as u32 as usize;
+        let mut put = |address: usize, value: &[u8]| {
+            let at = self.in_file(address);
+            if let Some(place) = bytes.get_mut(at..at.saturating_add(value.len())) {
+                place.copy_from_slice(value);
+            }
+        };
+        let files = steps(self.dynamic.get(elf::DT_VERNEED), |at| long(at + 12));
+        for file in files.filter(|file| dropped(&self.text(names + long(file + 4)))) {
+            put(file + 4, &0u32.to_le_bytes());
+            for version in steps(Some(file + long(file + 8)), |at| long(at + 12)) {
+                put(version + 4, &WEAK.to_le_bytes());
+            }
+        }
+    }
+
     /// The name of symbol `index` of the dynamic table.
     pub fn symbol(&self, index: u32) -> String {
         let table = self.dynamic.get(elf::DT_SYMTAB).unwrap_or(0);
@@ -294,6 +316,7 @@ impl Elf {
         if self.interpreter.is_none() {
             self.excuse_missing(&mut bytes);
         }
+        self.excuse_versions(&mut bytes, &dropped);
         let names = self.dynamic.get(elf::DT_STRTAB).unwrap_or(0);
         for (index, (tag, value)) in self.dynamic.entries.iter().enumerate() {
             let at = self.dynamic.offset + index * 16;
@@ -332,6 +355,11 @@ fn text(bytes: &[u8], at: usize) -> String {
     let rest = bytes.get(at..).unwrap_or_default();
     let end = rest.iter().position(|byte| *byte == 0).unwrap_or(0);
     String::from_utf8_lossy(&rest[..end]).into_owned()
+}
+
+/// Entries of a list in which each names the distance to the next, 0 at the end.
+fn steps(first: Option<usize>, next: impl Fn(usize) -> usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(first, move |at| Some(next(*at)).filter(|far| *far > 0).map(|far| at + far))
 }
 
 /// The word of 8 bytes at `at`; 0 beyond the end, which a damaged file may point to.
