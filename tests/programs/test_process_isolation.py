@@ -173,6 +173,7 @@ int main(int argc, char **argv) {
         ("*(volatile int *)16 = 1", "was ended by SIGSEGV"),
         ("abort()", "was ended by SIGABRT"),
         ("_Exit(5)", "ended by itself, with exit code 5"),
+        ("for (;;) pause()", "did not end, and was killed"),
         ("ended = 1", None),
     ],
 )
@@ -181,9 +182,8 @@ def test_a_process_that_dies_in_a_handler_of_atexit_is_a_failure(dies, how, tmp_
     source, library = tmp_path / "opens.c", tmp_path / "dies.c"
     source.write_text(OPENS)
     handler = f"static int ended; static void dies(void) {{ {dies}; }}"
-    library.write_text(
-        f"#include <stdlib.h>\n{handler}\nint at_end(void) {{ return ended + atexit(dies); }}\n"
-    )
+    headers = "#include <stdlib.h>\n#include <unistd.h>\n"
+    library.write_text(f"{headers}{handler}\nint at_end(void) {{ return ended + atexit(dies); }}\n")
     opened = library.with_suffix(".so")
     subprocess.run(["cc", "-shared", "-fPIC", library, "-o", opened], check=True)
     program = build(tmp_path, "-Wno-unused-parameter", source=source)

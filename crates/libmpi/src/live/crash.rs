@@ -293,10 +293,15 @@ pub fn died(rank: u32, now: Time, status: c_int) -> Fault {
     Fault { kind: "crash", rank, at_s: now.seconds(), text, place: None }
 }
 
-/// The same for one whose process has died after its last word: in a handler of `atexit`, or the end of a library.
-pub fn died_at_its_end(rank: u32, now: Time, status: c_int) -> Fault {
-    let fault = died(rank, now, status);
-    Fault { text: format!("{}, in what runs after its end (atexit, ends of libraries)", fault.text), ..fault }
+/// The same for one whose process has died after its last word: in a handler of `atexit`, or the end of a library. Without a
+/// status: it did not end, and was killed.
+pub fn died_at_its_end(rank: u32, now: Time, status: Option<c_int>) -> Fault {
+    let fault = died(rank, now, status.unwrap_or(0));
+    let what = match status {
+        Some(_) => fault.text,
+        None => format!("the process of rank {rank} did not end, and was killed"),
+    };
+    Fault { text: format!("{what}, in what runs after its end (atexit, ends of libraries)"), ..fault }
 }
 
 /// Message for a rank that has ended with an exit code, or `early`: before MPI_Finalize.

@@ -267,7 +267,7 @@ impl Live {
     fn ended(&mut self, rank: u32, ended: Ended, now: Time) -> Op {
         let seat = self.seats[rank as usize].take().expect("it has just run");
         crate::fold::a_rank_ends();
-        let status = seat.slot.map_or(0, |slot| slot.join(false));
+        let status = seat.slot.map_or(Some(0), Slot::join);
         seat.process.flush();
         let killed_by = seat.process.view.killed_by.get();
         let code = match ended {
@@ -275,7 +275,7 @@ impl Live {
                 self.faults.push(crash::killed(&seat.process, now, killed_by));
                 return Op::Abort(1);
             }
-            Ended::Exit(_) if status != 0 => {
+            Ended::Exit(_) if status != Some(0) => {
                 self.faults.push(crash::died_at_its_end(rank, now, status));
                 return Op::Abort(1);
             }
@@ -446,7 +446,7 @@ impl Live {
     pub fn close(&mut self) {
         for seat in self.seats.iter().flatten() {
             if let Some(slot) = seat.slot {
-                slot.join(true);
+                slot.kill();
                 self.faults.extend(slot.fault.take());
             }
             seat.process.forget_ahead();

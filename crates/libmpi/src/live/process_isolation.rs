@@ -13,7 +13,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use mpi::Completion;
 
@@ -31,6 +33,8 @@ const RANK: u32 = 1;
 const LOOK_EVERY_MS: i64 = 50;
 /// Number of checks after which a process that was told to end is killed.
 const PATIENCE: u32 = 40;
+/// Time in which a process ends after its last word; it runs handlers of `atexit` and the ends of libraries.
+const LONGEST_END: Duration = Duration::from_secs(10);
 
 /// True if the simulator waits for a rank's process, and whether the user does not want to wait any more.
 static WAITING: AtomicBool = AtomicBool::new(false);
@@ -173,18 +177,58 @@ impl Slot {
         unsafe { libc::kill(self.process.get(), signal) };
     }
 
-    /// The simulator: waits until the process has ended, by force if it is not about to; how it has, as waitpid(2) says.
-    pub fn join(&self, force: bool) -> c_int {
-        let (process, mut status) = (self.process.replace(0), 0);
-        if process == 0 {
-            return status;
+    /// The simulator: waits until the process has ended after its last word; how it has, as waitpid(2) says. `None` if it had
+    /// to be killed: it has gone on for [`LONGEST_END`], or the user is in a hurry.
+    pub fn join(&self) -> Option<c_int> {
+        WAITING.store(true, Ordering::Relaxed);
+        let has_ended = self.ends_in_time();
+        WAITING.store(false, Ordering::Relaxed);
+        if !has_ended {
+            self.kill();
+            return None;
         }
-        // SAFETY: a child of this process, which has not been waited for.
-        unsafe {
-            if force {
-                libc::kill(process, libc::SIGKILL);
+        Some(self.reap())
+    }
+
+    /// The simulator: ends the process by force.
+    pub fn kill(&self) {
+        if self.process.get() != 0 {
+            self.signal(libc::SIGKILL);
+            self.reap();
+        }
+    }
+
+    /// True once the process has ended; false if that takes too long. True at once where the system has no handles of
+    /// processes, or there is no process.
+    fn ends_in_time(&self) -> bool {
+        // SAFETY: asks for a handle of a child of this process, which has not been waited for.
+        let handle = unsafe { libc::syscall(libc::SYS_pidfd_open, self.process.get(), 0) } as c_int;
+        if handle < 0 {
+            return true;
+        }
+        // SAFETY: a handle that was just made, and is nobody else's.
+        let handle = unsafe { OwnedFd::from_raw_fd(handle) };
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "how long a process takes to end is no part of the simulation"
+        )]
+        let since = Instant::now();
+        while since.elapsed() < LONGEST_END && !HURRY.swap(false, Ordering::Relaxed) {
+            let mut ends = libc::pollfd { fd: handle.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: waits on one handle, for a moment.
+            if unsafe { libc::poll(&raw mut ends, 1, LOOK_EVERY_MS as c_int) } > 0 {
+                return true;
             }
-            libc::waitpid(process, &raw mut status, 0);
+        }
+        false
+    }
+
+    /// The simulator: waits for the process, which is about to end; how it has, as waitpid(2) says.
+    fn reap(&self) -> c_int {
+        let (process, mut status) = (self.process.replace(0), 0);
+        if process != 0 {
+            // SAFETY: a child of this process, which has not been waited for.
+            unsafe { libc::waitpid(process, &raw mut status, 0) };
         }
         status
     }
