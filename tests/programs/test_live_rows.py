@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def test_rows_of_a_compiled_program_are_there_before_its_end(tmp_path) -> None:
     assert done.returncode == 0, done.stderr
     out: Path = tmp_path / "out"
     seen: list[package.Standing] = []
+    importlib.import_module("pyarrow.parquet")  # takes longer than the run where much else runs
     reader = threading.Thread(target=lambda: seen.extend(package.follow(out, wait_s=60)))
     reader.start()
     flags = ("-n", "24", "--quiet", "--messages", "4000", "--matrix-periods", "5000", "--out", out)
