@@ -129,7 +129,7 @@ CASES = {
         10,
         2,
     ),
-    # Short messages take turns at NICs and receivers: these, too, are there once they are used.
+    # Short messages go in packets that take turns at NICs: these, too, are there once they are used.
     "flow-pingpong-tofu-8B": (
         "as flow-pingpong-tofu",
         "tofu --ppn 1 -n 2 --model flow pingpong --bytes 8B",

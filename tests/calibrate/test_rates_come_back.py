@@ -43,7 +43,11 @@ def nodecomm_text(law) -> str:
 @pytest.mark.parametrize("law", [modified, max_rate])
 @pytest.mark.parametrize("model", ["max-rate", "flow"])
 def test_a_law_comes_back(tmp_path: Path, law, model: str) -> None:
-    """Within 1 %, of which half are the three digits of nodecomm's text."""
+    """Within 1 %, of which half are the three digits of nodecomm's text.
+
+    Under `flow`, messages of a few packets come one after the other: most are there before the law's time,
+    and none before that of one pair.
+    """
     (tmp_path / "machine.txt").write_text(nodecomm_text(law))
     platform = tmp_path / "machine.toml"
     words = ["--model", law.__name__.replace("_", "-"), "--flop-rate", "1 Gflop/s"]
@@ -60,4 +64,7 @@ def test_a_law_comes_back(tmp_path: Path, law, model: str) -> None:
     (again,) = pair_times.read(tmp_path / "again" / "nodecomm.txt")
     wanted = [law(int(k), n) for k, n in zip(again.pairs, again.sizes, strict=True)]
     assert len(wanted) == PAIRS * len(LENGTHS)
-    assert np.max(np.abs(again.seconds / wanted - 1)) < 0.01
+    alone = [law(1, n) for n in again.sizes]
+    is_short = (model == "flow") & (again.sizes <= 4 * 1024)
+    assert np.max(again.seconds / wanted) < 1.01
+    assert np.min(again.seconds / np.where(is_short, alone, wanted)) > 0.99

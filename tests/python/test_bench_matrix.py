@@ -89,5 +89,5 @@ def test_a_case_that_the_other_build_does_not_know_is_left_out(tmp_path: Path) -
 
 
 def test_a_run_is_ended_at_the_limit() -> None:
-    said = beside("--limit", "1", "--matrix", "flow, all-to-all linear 1 KiB, dragonfly, linear")
+    said = beside("--limit", "1", "--matrix", "packet, halo 7 kB, hopper, random")
     assert "both take more than 1 s" in said

@@ -229,7 +229,11 @@ def test_too_few_times_and_unknown_names(tmp_path: Path):
     ],
 )
 def test_ping_pongs_on_the_platform_take_what_the_law_says(tmp_path: Path, law, model, tolerance):
-    """Pairs that begin together; the platform has six digits, and packets share a NIC in turns."""
+    """Pairs that begin together; the platform has six digits, and packets share a NIC in turns.
+
+    So do short messages under `flow`, which go in packets: most are there before the time of the law, none
+    before that of one pair, and the last later by at most a packet of each other process.
+    """
     pairs, lengths = 6, (64, 4096, 65_536, 524_288)
     rows = [
         f"{length // 4}\t" + "".join(f"{2 * law(k, length):.9e}\t" for k in range(1, pairs + 1))
@@ -259,7 +263,13 @@ def test_ping_pongs_on_the_platform_take_what_the_law_says(tmp_path: Path, law, 
         words = (active, nbytes)
         report = hopcast.run(str(platform), program, 2 * pairs, ppn=pairs, model=model, args=words)
         half = np.array(report.results[:active]) / 2
-        assert half == pytest.approx(np.full(active, law(active, nbytes)), rel=tolerance), words
+        if model == "flow" and nbytes <= 4096:
+            assert law(1, nbytes) * (1 - tolerance) <= half.min(), words
+            assert (
+                half.max() <= law(active, nbytes) * (1 + tolerance) + (active - 1) * min(nbytes, 2048) / R_N
+            ), words
+        else:
+            assert half == pytest.approx(np.full(active, law(active, nbytes)), rel=tolerance), words
 
 
 def test_a_law_that_fails_at_pairs_held_back_is_not_taken():

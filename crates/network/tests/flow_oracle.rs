@@ -328,9 +328,9 @@ type Sending = (u64, (prop::sample::Index, u16), (prop::sample::Index, u16), u64
 
 fn any_sending(processes: u16, regimes: u8) -> impl Strategy<Value = Sending> {
     let end = move || (any::<prop::sample::Index>(), 0..processes);
-    // Many at the same time, and sizes that end together.
+    // Many at the same time, and sizes that end together; none is short, whose packets would wait in queues.
     let at = prop_oneof![Just(0u64), Just(1_000_000_000), 0..4_000_000_000u64];
-    let size = prop_oneof![Just(1_000_000u64), 1..100_000u64, 1..5_000_000u64];
+    let size = prop_oneof![Just(1_000_000u64), 8_193..100_000u64, 8_193..5_000_000u64];
     (at, end(), end(), size, 0..regimes)
 }
 

@@ -26,12 +26,14 @@ pub(super) enum Step {
     Drained,
     /// The last byte has left the sender for another part of the network.
     SentAbroad,
-    /// A process may have another message flow.
+    /// A message or packet that a process sends in turn has left it.
     Turn,
+    /// A packet has come to its next link.
+    Link,
 }
 
-const STEPS: [Step; 6] =
-    [Step::Delivered, Step::Sent, Step::AtReceiver, Step::Drained, Step::SentAbroad, Step::Turn];
+const STEPS: [Step; 7] =
+    [Step::Delivered, Step::Sent, Step::AtReceiver, Step::Drained, Step::SentAbroad, Step::Turn, Step::Link];
 const STEP_BITS: u32 = 3;
 const VERSION_BITS: u32 = 28;
 

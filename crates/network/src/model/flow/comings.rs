@@ -132,14 +132,14 @@ impl Streams {
             }
             if is_first {
                 self.links.begin(now, at);
-                if let Some((out, nic)) = self.ways_out[stream as usize]
+                if let Some((out, process)) = self.ways_out[stream as usize]
                     && out == at
                 {
-                    first_out = Some(nic);
+                    first_out = Some(process);
                 }
             }
         }
-        first_out.into_iter().for_each(|nic| self.count_active(now, nic, true));
+        first_out.into_iter().for_each(|process| self.count_active(now, process, true));
     }
 
     /// Lets the flow of `stream`, of which `work` is left, begin alone on its links.
@@ -150,13 +150,13 @@ impl Streams {
             let at = self.hops[hop];
             self.links.count_up(at);
             self.links.begin(now, at);
-            if let Some((out, nic)) = self.ways_out[stream as usize]
+            if let Some((out, process)) = self.ways_out[stream as usize]
                 && out == at
             {
-                first_out = Some(nic);
+                first_out = Some(process);
             }
         }
-        first_out.into_iter().for_each(|nic| self.count_active(now, nic, true));
+        first_out.into_iter().for_each(|process| self.count_active(now, process, true));
     }
 
     /// Gives the flow of `stream`, of which `work` was left when it began at `since` and which is alone on its links, all
@@ -207,10 +207,10 @@ impl Streams {
         if let Some(moved) = self.flowing.get(at) {
             self.all[*moved as usize].flowing_at = at as u32;
         }
-        last_out.into_iter().for_each(|nic| self.count_active(now, nic, false));
+        last_out.into_iter().for_each(|process| self.count_active(now, process, false));
     }
 
-    /// Takes `stream` and its own bundle off its links. Gives the NIC to which its process sends no more, if any.
+    /// Takes `stream` and its own bundle off its links. Gives its process at a NIC if that sends no more flows.
     fn leave_own(&mut self, now: Time, stream: u32) -> Option<u32> {
         let Stream { bundle, regime, .. } = self.all[stream as usize];
         let rate = self.bundle_rate(bundle);
@@ -265,8 +265,8 @@ impl Streams {
         last_out
     }
 
-    /// The flow of `stream` takes its `rate` of link `at` no longer. Gives the NIC to which its process sends no more, if
-    /// the link is the last way to it.
+    /// The flow of `stream` takes its `rate` of link `at` no longer. Gives its process at a NIC if that sends no more
+    /// flows.
     #[inline]
     fn count_out(&mut self, now: Time, stream: u32, at: u32, regime: u8, rate: Rate) -> Option<u32> {
         self.links.count_down(at);
@@ -280,6 +280,6 @@ impl Streams {
         }
         (link.level, link.is_bounded, link.touched, link.patience) = (0, false, 0, self.links.patience);
         self.links.end(now, at);
-        self.ways_out[stream as usize].filter(|(out, _)| *out == at).map(|(_, nic)| nic)
+        self.ways_out[stream as usize].filter(|(out, _)| *out == at).map(|(_, process)| process)
     }
 }

@@ -8,12 +8,14 @@
 use std::hash::{BuildHasher, BuildHasherDefault};
 
 use engine::hash::{Map, Mix};
-use engine::{Duration, Time};
+use engine::{Duration, Queue, Time};
 
+use super::Transfer;
 use super::streams::NONE;
 use crate::message::NicPair;
 use crate::message::{Endpoint, Message};
 use crate::model::alone::Path;
+use crate::model::in_flight::{InFlight, Slot, Step, token};
 
 /// The ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,14 +50,57 @@ pub(super) struct Connection {
     pub pending: u32,
     /// Latency of the links and set-up of the NIC, to which a message adds the latency of its regime.
     pub latency: Duration,
-    /// Time at which the last message so far is delivered.
-    pub delivered: Time,
+    /// Time at which the last message so far is delivered, of those for which it is known.
+    delivered: Time,
     /// The bottleneck of the last message that has left, of those that followed each other; `NONE` before.
     pub held_by: u32,
+    /// Longest wait of a packet of that message.
+    waited: Duration,
+    /// Messages that have begun to flow and are not known to be delivered, as slots: the first and the last.
+    under_way: (u32, u32),
+    /// The last round of packets of its process in which it had one.
+    pub round: u32,
     /// Is it kept without messages?
     is_kept: bool,
     /// Is it among those that have ended?
     has_ended: bool,
+}
+
+impl Connection {
+    /// A packet, perhaps the first of its message, has waited longest for a link.
+    pub fn hold(&mut self, (waited, link): (Duration, u32), is_first: bool) {
+        if is_first || waited > self.waited {
+            (self.waited, self.held_by) = (waited, link);
+        }
+    }
+
+    /// The message in slot `flow` begins to flow, behind those before it.
+    #[inline]
+    pub fn begin(&mut self, flow: u32, flight: &mut InFlight<Transfer>) {
+        match self.under_way {
+            (NONE, _) => self.under_way.0 = flow,
+            (_, last) => flight.get_mut(last).state.behind = flow,
+        }
+        self.under_way.1 = flow;
+        let state = &mut flight.get_mut(flow).state;
+        (state.behind, state.arrives) = (NONE, Time::NEVER);
+    }
+
+    /// Schedules the deliveries that are known: of the first messages under way which have left, and of which it is known when
+    /// they will be there. Each waits for those before it.
+    #[inline]
+    pub fn tell(&mut self, flight: &mut InFlight<Transfer>, queue: &mut Queue) {
+        while self.under_way.0 != NONE {
+            let first = self.under_way.0;
+            let Slot { message, state, .. } = flight.get(first);
+            if state.left.0 > 0 || state.arrives == Time::NEVER {
+                return;
+            }
+            self.delivered = self.delivered.max(state.arrives);
+            self.under_way.0 = state.behind;
+            queue.place(self.delivered, message.key, token(Step::Delivered, first, 0));
+        }
+    }
 }
 
 /// All connections.
@@ -95,6 +140,9 @@ impl Connections {
             latency: Duration::ZERO,
             delivered: Time::ZERO,
             held_by: NONE,
+            waited: Duration::ZERO,
+            under_way: (NONE, NONE),
+            round: 0,
             is_kept: self.note_closed(ends, false),
             has_ended: false,
         };

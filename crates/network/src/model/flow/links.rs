@@ -11,16 +11,13 @@ use super::host_links::{HostLinks, changes};
 use super::link::{Entry, Link};
 use super::slack::{COSTLY, EXACT, MANY};
 use super::streams::NONE;
-use crate::interface::Report;
+use super::uses::Carried;
 use crate::memory::SharedMemory;
 use crate::message::Endpoint;
-use crate::message::LinkUse;
 use crate::model::alone::Alone;
 use crate::model::moved_links::MovedLinks;
 use crate::model::process_rates::ProcessRates;
 use crate::model::rate::{Rate, Work, fair_share};
-use crate::observe::NetworkRecord;
-use crate::routing::Load;
 use crate::topology::{HostId, LinkId};
 
 /// Work of a flow that the link holds back since the start, had it been there: the flow is done
@@ -32,19 +29,6 @@ struct Clock {
     since: Time,
     /// Rate at which it runs: that of the flows that the link holds back.
     pace: Rate,
-}
-
-/// Traffic of a link, and how often its flows have changed their rates.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Carried {
-    latency: Duration,
-    bytes: Bytes,
-    pub messages: u64,
-    /// Number of bundles that it held back when its level changed, added up over all changes.
-    pub changes: u64,
-    busy: Duration,
-    /// Since when there are flows on it.
-    since: Time,
 }
 
 /// Links inside hosts of one sort.
@@ -84,11 +68,11 @@ pub(super) struct Links {
     /// Places by number, in pages that are there once one of their links has a place.
     places: Vec<Option<Box<[u32; PAGE as usize]>>>,
     /// Number of links of the fabric.
-    fabric: u32,
+    pub fabric: u32,
     /// Links of the fabric that have flows, or have had some since the last report of changes; by number.
-    moved: MovedLinks,
+    pub moved: MovedLinks,
     /// Bytes that flows on each have moved, from when they are counted until the report of changes; else none.
-    under_way: Vec<Bytes>,
+    pub under_way: Vec<Bytes>,
     processes: u32,
     nics: u32,
     /// Rates of the links of hosts, and their classes.
@@ -105,6 +89,9 @@ pub(super) struct Links {
     /// Classes of the ways out by number of active processes, where they change; and those numbers.
     out_classes: Vec<u16>,
     active: Vec<u16>,
+    /// Number of kinds of traffic, flows and packets, that each process at each NIC sends, where rates change with the number
+    /// of those that send.
+    sending: Vec<u8>,
 }
 
 impl Links {
@@ -137,6 +124,7 @@ impl Links {
             end: fabric,
             out_classes: Vec::new(),
             active: Vec::new(),
+            sending: Vec::new(),
         };
         let widest = links.add_nics(alone, classes);
         links.add_paths(alone, classes, widest);
@@ -171,6 +159,7 @@ impl Links {
         if ways_out > 0 {
             self.out_classes = (1..=most).map(&mut add).collect();
             self.active = vec![0; if most > 1 { nics as usize } else { 0 }];
+            self.sending = vec![0; self.active.len() * self.processes as usize];
             let class = self.out_classes[0];
             self.out = Some(self.add_hosts(hosts * ways_out, classes.capacity(class), class));
         }
@@ -223,7 +212,7 @@ impl Links {
     }
 
     /// The place of the link with a number, if it has one.
-    fn find(&self, id: LinkId) -> Option<u32> {
+    pub fn find(&self, id: LinkId) -> Option<u32> {
         let page = self.places[(id.0 / PAGE) as usize].as_ref()?;
         Some(page[(id.0 % PAGE) as usize]).filter(|place| *place != NONE)
     }
@@ -297,19 +286,9 @@ impl Links {
         self.into.map(|into| LinkId(into.first + self.process_at(to, nic)))
     }
 
-    /// True if the ways from NICs into processes can be limits.
-    pub fn has_ways_in(&self) -> bool {
-        self.into.is_some()
-    }
-
     /// Number of a process at a NIC of its host, among all processes at all NICs.
     pub fn process_at(&self, end: Endpoint, nic: u8) -> u32 {
         self.nic(end.host, nic) * self.processes + u32::from(end.process)
-    }
-
-    /// The host of a process at a NIC.
-    pub fn host_of(&self, process: u32) -> HostId {
-        HostId(process / (self.nics * self.processes))
     }
 
     /// The latency of a link; those inside hosts have none.
@@ -317,19 +296,30 @@ impl Links {
         self.carried[link as usize].latency
     }
 
-    /// A process has begun to send over `nic` (its way out was empty), or has ended. Where the rate of
-    /// each changes with their number, gives the links for which it does.
-    pub fn count_active(&mut self, nic: u32, begins: bool) -> Vec<u32> {
-        let (Some(active), Some(out)) = (self.active.get_mut(nic as usize), self.out) else {
+    /// A process at a NIC has begun to send flows, or packets, or has ended. Where the rate of each changes with the number of
+    /// those that send, and that has changed, gives the links for which it does.
+    pub fn count_active(&mut self, process: u32, begins: bool) -> Vec<u32> {
+        let (Some(kinds), Some(out)) = (self.sending.get_mut(process as usize), self.out) else {
             return Vec::new();
         };
-        let first = out.first + nic * self.processes;
+        *kinds = if begins { *kinds + 1 } else { *kinds - 1 };
+        if *kinds > 1 || (*kinds == 1 && !begins) {
+            return Vec::new();
+        }
+        let nic = process / self.processes;
+        let active = &mut self.active[nic as usize];
         *active = if begins { *active + 1 } else { *active - 1 };
+        let first = out.first + nic * self.processes;
         (first..first + self.processes).filter_map(|id| self.find(LinkId(id))).collect()
     }
 
+    /// The class of the way out of a process at a NIC as it is now.
+    pub fn out_class_of(&self, process: u32) -> u16 {
+        self.out_class(process / self.processes)
+    }
+
     /// The class of the ways out to `nic` as it is now.
-    pub fn out_class(&self, nic: u32) -> u16 {
+    fn out_class(&self, nic: u32) -> u16 {
         self.out_classes[usize::from(self.active[nic as usize].max(1)) - 1]
     }
 
@@ -380,33 +370,6 @@ impl Links {
         Some((now + time, clock.more(pace.during(time))))
     }
 
-    /// Counts bytes on the wire that have passed `link`, the last of their message if `is_done`.
-    pub fn carry(&mut self, link: u32, bytes: Bytes, is_done: bool) {
-        let carried = &mut self.carried[link as usize];
-        carried.bytes += bytes;
-        carried.messages += u64::from(is_done);
-    }
-
-    /// The first flow is on `link`.
-    pub fn begin(&mut self, now: Time, link: u32) {
-        self.carried[link as usize].since = now;
-        self.note_moved(link);
-    }
-
-    /// Something moves over `link`, or has.
-    pub fn note_moved(&mut self, link: u32) {
-        let id = LinkId(self.all[link as usize].id);
-        if id.0 < self.fabric {
-            self.moved.note(id);
-        }
-    }
-
-    /// The last flow has left `link`.
-    pub fn end(&mut self, now: Time, link: u32) {
-        let carried = &mut self.carried[link as usize];
-        carried.busy += now.since(carried.since);
-    }
-
     /// One more flow is on `link`.
     pub fn count_up(&mut self, link: u32) {
         let state = &mut self.all[link as usize];
@@ -428,57 +391,6 @@ impl Links {
         if (state.load == 0) & (state.slack != EXACT) {
             self.emptied.push(link);
         }
-    }
-
-    /// Reports all links of the fabric; `on_the_way` gives what flows that are not done have moved over one.
-    pub fn report(&self, now: Time, on_the_way: impl Fn(u32) -> Bytes, observer: &mut Report<'_>) {
-        for id in (0..self.fabric).map(LinkId) {
-            let idle = LinkUse { link: id, bytes: Bytes(0), transfers: 0, busy: Duration::ZERO };
-            let link_use = self.find(id).map_or(idle, |at| self.use_of(now, at, on_the_way(at)));
-            observer.record(now, &NetworkRecord::LinkUse(&link_use));
-        }
-    }
-
-    /// Links of the fabric that have flows, or have had some since the last report of changes, by number.
-    pub fn moved(&self) -> impl Iterator<Item = u32> + '_ {
-        self.moved.all().filter_map(|id| self.find(id))
-    }
-
-    /// A flow that is not done has moved `bytes` over `path`: they count in the next report of changes.
-    pub fn count_under_way(&mut self, path: &[u32], bytes: Bytes) {
-        path.iter().for_each(|at| self.under_way[*at as usize] += bytes);
-    }
-
-    /// Reports the links of the fabric that have flows, or have had some since the last such report.
-    pub fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
-        for at in self.moved() {
-            let link_use = self.use_of(now, at, self.under_way[at as usize]);
-            observer.record(now, &NetworkRecord::LinkUse(&link_use));
-        }
-        self.under_way.fill(Bytes(0));
-        let mut moved = std::mem::take(&mut self.moved);
-        moved.keep(|id| self.find(id).is_some_and(|at| self.all[at as usize].load > 0));
-        self.moved = moved;
-    }
-
-    /// Use of a link of the fabric, whose flows have moved `on_the_way`.
-    fn use_of(&self, now: Time, link: u32, on_the_way: Bytes) -> LinkUse {
-        let carried = &self.carried[link as usize];
-        let Link { load, id, .. } = self.all[link as usize];
-        let flows = u64::from(load);
-        let mut busy = carried.busy;
-        if flows > 0 {
-            busy += now.since(carried.since);
-        }
-        let (bytes, transfers) = (carried.bytes + on_the_way, carried.messages + flows);
-        LinkUse { link: LinkId(id), bytes, transfers, busy }
-    }
-}
-
-/// For routings by load: the number of flows.
-impl Load for Links {
-    fn of(&self, link: LinkId) -> u64 {
-        self.find(link).map_or(0, |at| u64::from(self.all[at as usize].load))
     }
 }
 

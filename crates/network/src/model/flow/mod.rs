@@ -29,18 +29,16 @@
 //! have a connection, too. A message finds its route when it begins to flow. Loops of adaptive routes, which
 //! come to a link again, are left out.
 //!
-//! A packet is not divided: of the messages of at most four packets that a process has for different partners, four flow
-//! over a NIC at a time, more if they are held up elsewhere, and the others wait for their turn (see `turns.rs`). Those of
-//! many processes to one take turns at its NIC, if each is the only one under way from its process (see `receivers.rs`).
+//! A packet is not divided: messages of at most four packets between hosts do not flow, but go in packets that wait for each other in
+//! queues of links (see `packets.rs`).
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in exact ones. What
 //! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused. Where rates of 16 or more
 //! flows often change, links carry up to 1/32 more or less than they can, unless `exact`: see `slack.rs`.
 //!
-//! Assumes fluid traffic: no packets but those that leave a NIC or come to one in turn, no queues in the fabric, no head-of-line
-//! blocking there. It holds where messages are long against packets, and beside that where NICs, not the fabric, are what
-//! short ones wait for.
+//! Assumes fluid traffic: of long messages no packets, and of all no queues that press back, and no head-of-line blocking. It holds where
+//! long messages are long against packets, and where NICs, not the fabric, are what short ones wait for.
 //!
 //! Source: "time = latency + size / rate" with contention on shared links as in the flow simulator of
 //! Pakin (The Next Wave 20(2), 2013); max-min fairness as in Bertsekas and Gallager, "Data
@@ -61,13 +59,13 @@ mod links;
 mod lone;
 mod max_min;
 mod messages;
+mod packets;
 mod queues;
-mod receivers;
 mod slack;
 mod streams;
 #[cfg(test)]
 mod tests;
-mod turns;
+mod uses;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -78,7 +76,7 @@ use engine::{Bytes, Duration, Queue, Time, Token};
 use super::alone::{Alone, Path};
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use crate::interface::{Inspect, Network, Report};
-use crate::message::{Arrival, IdleTime, Message};
+use crate::message::{Arrival, Cargo, IdleTime, Message};
 use crate::nics::{Chooser, NicChoice, NicOrder};
 use crate::routing::Trip;
 use crate::topology::LinkId;
@@ -88,10 +86,9 @@ use connections::{Connections, Ends};
 pub use host_links::HostLinks;
 use links::Links;
 use max_min::MaxMin;
+use packets::{Loads, Packets};
 use queues::Queues;
-use receivers::{RECEIVER, Receivers};
 use streams::{NONE, Streams};
-use turns::Turns;
 
 /// Rule by which flows share links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,14 +107,7 @@ pub struct Flow {
     streams: Streams,
     connections: Connections,
     queues: Queues,
-    turns: Turns,
-    receivers: Receivers,
-    /// Processes for which it is to be looked whether another message may flow.
-    looks: Vec<u32>,
-    /// Short messages that ask for a turn in this instant.
-    asks: Vec<messages::Ask>,
-    /// Number of messages handed over so far.
-    handed_over: u64,
+    packets: Packets,
     max_min: MaxMin,
     /// equal share: links with more to share.
     risen: Vec<u32>,
@@ -144,10 +134,12 @@ struct Transfer {
     connection: u32,
     /// The next message in its queue.
     next: u32,
-    /// Bytes that have yet to flow, when its turn began.
+    /// Bytes that have yet to leave; of a flow all, until its end.
     left: Bytes,
-    /// Its number in the order in which messages were handed over.
-    number: u64,
+    /// Message of the same connection that has begun to flow after it.
+    behind: u32,
+    /// Time at which it is there, if that is known and those before it are.
+    arrives: Time,
 }
 
 impl Flow {
@@ -185,11 +177,7 @@ impl Flow {
             streams: Streams::new(links, classes, sharing),
             connections: Connections::default(),
             queues: Queues::new(),
-            turns: Turns::new(&alone.hosts),
-            receivers: Receivers::new(),
-            looks: Vec::new(),
-            asks: Vec::new(),
-            handed_over: 0,
+            packets: Packets::new(&alone.hosts),
             max_min: MaxMin::default(),
             risen: Vec::new(),
             chooser: Chooser::new(nics, count),
@@ -269,19 +257,19 @@ impl Flow {
     }
 
     /// The stream of `message`, the next of `connection`.
-    fn stream(&mut self, connection: u32, message: &Message) -> u32 {
+    fn stream(&mut self, now: Time, connection: u32, message: &Message) -> u32 {
         let stream = self.connections.all[connection as usize].stream;
         if stream != NONE {
             return stream;
         }
-        self.find_route(message);
+        self.find_route(now, message);
         let Streams { links, classes, .. } = &mut self.streams;
         self.places.clear();
         self.places.extend(self.route.iter().map(|link| links.place(*link, &self.alone, classes)));
         let nic = message.nic_pair().from;
         let out = links.way_out(message.from, nic).filter(|_| message.from.host != message.to.host);
         let out = out.map(|link| links.place(link, &self.alone, classes));
-        let way_out = out.map(|link| (link, links.nic(message.from.host, nic)));
+        let way_out = out.map(|link| (link, links.process_at(message.from, nic)));
         let is_within = message.from.host == message.to.host;
         let setup = if is_within { Duration::ZERO } else { self.alone.hosts.nics.setup };
         let latency = setup + self.places.iter().map(|at| links.latency(*at)).sum::<Duration>();
@@ -300,7 +288,7 @@ impl Flow {
     }
 
     /// Writes the links of `message` into `route`.
-    fn find_route(&mut self, message: &Message) {
+    fn find_route(&mut self, now: Time, message: &Message) {
         let (from, to, nics) = (message.from, message.to, message.nic_pair());
         let links = &self.streams.links;
         if from.host == to.host {
@@ -311,7 +299,8 @@ impl Flow {
         }
         let number = &mut self.sent[from.host.0 as usize];
         let trip = Trip::new(from.host, to.host, u64::from(*number));
-        self.alone.fabric.route_by(nics, trip, links, &mut self.route);
+        let loads = Loads { links, packets: &self.packets, now };
+        self.alone.fabric.route_by(nics, trip, &loads, &mut self.route);
         if self.adaptive {
             remove_loops(&mut self.route);
         }
@@ -374,8 +363,8 @@ impl Network for Flow {
         let message = &*self.settled(message);
         let connection = self.connection(message);
         let idle = self.idle(connection, message);
-        let transfer = Transfer { connection, next: NONE, left: message.size, number: self.handed_over };
-        self.handed_over += 1;
+        let transfer =
+            Transfer { connection, next: NONE, left: message.size, behind: NONE, arrives: Time::NEVER };
         let flow = self.flight.insert(now, message, idle, transfer);
         self.connections.hand_over(connection);
         self.count_at_nic(message, true);
@@ -386,8 +375,10 @@ impl Network for Flow {
         let (step, index, version) = open(event);
         match step {
             Step::Drained => self.drain(now, index, version, queue, arrivals),
-            Step::Turn if version == RECEIVER => self.receivers.look(index, now),
-            Step::Turn => self.looks.push(index),
+            Step::Turn => self.end_turn(now, index, queue, arrivals),
+            Step::Link => {
+                self.pass_links(now, index, true, queue);
+            }
             Step::Delivered => {
                 self.connections.deliver(self.flight.get(index).state.connection);
                 arrivals.push(self.flight.tell(step, index));
@@ -396,17 +387,24 @@ impl Network for Flow {
         }
     }
 
+    fn prefetch(&self, token: Token) {
+        match open(token) {
+            (Step::Link, index, _) => self.packets.prefetch(index),
+            (Step::Delivered | Step::Sent, index, _) => self.flight.prefetch(index),
+            _ => {}
+        }
+    }
+
+    fn upcoming_cargo(&self, token: Token) -> Option<&Cargo> {
+        match open(token) {
+            (Step::Delivered, index, _) => Some(&self.flight.get(index).message.cargo),
+            _ => None,
+        }
+    }
+
     fn end_instant(&mut self, now: Time, queue: &mut Queue) {
-        self.take_turns(now, queue);
         self.streams.spread_slack();
         self.solve(now);
-        if !self.looks.is_empty() {
-            self.go_on(now, queue);
-            self.take_turns(now, queue);
-            self.streams.spread_slack();
-            self.solve(now);
-        }
-        self.fill_receivers(now, queue);
         self.follow_rates(now, queue);
         while let Some(stream) = self.connections.close_ended() {
             if stream != NONE {

@@ -58,7 +58,7 @@ pub(super) struct Streams {
     pub all: Vec<Stream>,
     /// The event of each.
     pub wakes: Vec<Wake>,
-    /// The way out of each one's process, and the NIC that it leads to, if it can be a limit.
+    /// The way out of each one's process, and that process at a NIC, if it can be a limit.
     pub ways_out: Vec<Option<(u32, u32)>>,
     /// Numbers of streams that are not in use.
     unused: Vec<u32>,
@@ -250,70 +250,6 @@ impl Streams {
         }
     }
 
-    /// The most that a flow of `regime` on `stream` gets of its NIC, and of its process's way to it.
-    pub fn rate_of_nic(&self, stream: u32, regime: u8) -> Rate {
-        let nic = self.path(stream).first().expect("a stream has links");
-        let rate = self.all_of(*nic, regime);
-        self.ways_out[stream as usize].map_or(rate, |(out, _)| rate.min(self.all_of(out, regime)))
-    }
-
-    /// True if its NIC, and its process's way to it, have more than `times` the rate of `stream` for it, or are used by less
-    /// than one `times`-th. What is used of a bounded link is not known: as if all its flows had the same rate.
-    pub fn is_held_elsewhere(&self, stream: u32, times: u64) -> bool {
-        let rate = self.rate(stream).0;
-        let is_idle = |at: u32| {
-            let (link, capacity) = (&self.links.all[at as usize], self.links.capacities[at as usize]);
-            if link.keeps > 0 || self.sharing == Sharing::EqualShare {
-                return rate < link.level / times;
-            }
-            if link.is_bounded {
-                return rate.saturating_mul(link.load.into()) < capacity / times;
-            }
-            // A full link may hold nobody back because others do at the same rate: that is a matter of numbers alone.
-            if link.spare < 2 * i64::from(link.load) {
-                return self.fastest(at).is_some_and(|most| rate < most.0 / times);
-            }
-            capacity.saturating_add_signed(-link.spare) < capacity / times
-        };
-        let nic = self.path(stream).first().expect("a stream has links");
-        let out = self.ways_out[stream as usize].map(|(out, _)| out);
-        is_idle(*nic) && out.is_none_or(is_idle)
-    }
-
-    /// The least level of full links of `stream`, other than its NIC and its process's way to it: about what one more flow
-    /// gets. Infinite if no link there is full.
-    pub fn least_level(&self, stream: u32) -> Rate {
-        let out = self.ways_out[stream as usize].map(|(out, _)| out);
-        let links = self.path(stream)[1..].iter().filter(|at| Some(**at) != out);
-        links.filter_map(|at| self.level_if_full(*at)).min().unwrap_or(Rate::INFINITE)
-    }
-
-    /// The rate of the flows that link `at` holds back; that of its fastest if it is full and others hold them back at the
-    /// same rate, which is a matter of numbers alone. `None` if it is not full.
-    fn level_if_full(&self, at: u32) -> Option<Rate> {
-        let link = &self.links.all[at as usize];
-        if link.keeps > 0 {
-            return Some(Rate(link.level));
-        }
-        if link.is_bounded || self.sharing == Sharing::EqualShare {
-            return None;
-        }
-        let spare = match link.lone() {
-            Some(stream) => {
-                let weight = self.classes.weight(link.class, self.all[stream as usize].regime);
-                self.links.capacities[at as usize] as i64 - weight.takes(self.rate(stream)) as i64
-            }
-            None => link.spare,
-        };
-        let is_full = spare < 2 * i64::from(link.load);
-        if is_full { self.fastest(at) } else { None }
-    }
-
-    /// The rate of the fastest flow on link `at`.
-    fn fastest(&self, at: u32) -> Option<Rate> {
-        self.on(at).map(|stream| self.rate(stream)).max()
-    }
-
     /// Reading of the clock of a bundle, which shows nothing until it has a rate.
     pub fn clock(&self, bundle: u32, now: Time) -> Work {
         let bundle = &self.bundles.all[bundle as usize];
@@ -339,6 +275,50 @@ impl Streams {
         (bundle.on_bottleneck(due) <= reached).then_some(end)
     }
 
+    /// Number of flows on link `at`, if they fill it up to a sixteenth.
+    pub fn flows_beside(&self, at: u32) -> u32 {
+        let link = &self.links.all[at as usize];
+        if link.load == 0 || link.is_bounded {
+            return 0;
+        }
+        let capacity = self.links.capacities[at as usize] as i64;
+        let spare = match link.lone() {
+            Some(stream) => {
+                let weight = self.classes.weight(link.class, self.all[stream as usize].regime);
+                capacity - weight.takes(self.rate(stream)) as i64
+            }
+            None if self.sharing == Sharing::EqualShare => capacity - self.used(at) as i64,
+            None => link.spare,
+        };
+        if spare <= capacity / 16 { link.load } else { 0 }
+    }
+
+    /// The flows on link `at` lose so much to others, an equal part each.
+    pub fn lose(&mut self, at: u32, bytes: Bytes) {
+        if let Some(stream) = self.links.all[at as usize].lone() {
+            self.place_lone(stream);
+        }
+        let part = Work(Work::of(bytes).0 / u128::from(self.links.all[at as usize].load));
+        let streams: Vec<u32> = self.on(at).collect();
+        streams.into_iter().for_each(|stream| self.delay(stream, part));
+    }
+
+    /// The flow of `stream` has so much more to do.
+    pub fn delay(&mut self, stream: u32, work: Work) {
+        let Stream { bundle, due, .. } = self.all[stream as usize];
+        let end = due.more(work);
+        self.all[stream as usize].due = end;
+        if bundle == NONE {
+            return;
+        }
+        self.bundles.replace(bundle, (due, stream), (end, stream));
+        self.follow_first(bundle);
+        let bottleneck = self.bundles.all[bundle as usize].bottleneck;
+        if bottleneck != NONE {
+            self.note(bottleneck);
+        }
+    }
+
     /// Streams with flows on link `at`.
     pub fn on(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
         let is_bounded = self.links.all[at as usize].is_bounded;
@@ -361,14 +341,14 @@ impl Streams {
         }
     }
 
-    /// A process begins or ends to send over `nic`: where that changes what the others can send, their ways
-    /// out change.
-    pub fn count_active(&mut self, now: Time, nic: u32, begins: bool) {
-        let ways = self.links.count_active(nic, begins);
+    /// A process at a NIC begins or ends to send flows, or to send packets: where that changes what the others of its host
+    /// can send, their ways out change.
+    pub fn count_active(&mut self, now: Time, process: u32, begins: bool) {
+        let ways = self.links.count_active(process, begins);
         if ways.is_empty() {
             return;
         }
-        let class = self.links.out_class(nic);
+        let class = self.links.out_class_of(process);
         for at in ways {
             if self.links.all[at as usize].class == class {
                 continue;
@@ -400,6 +380,19 @@ impl Streams {
             }
         };
         self.links.entries[at as usize].iter().map(takes).sum()
+    }
+
+    /// Copies the path of `stream`, without one link; gives where it begins and how long it is.
+    pub fn copy_path(&mut self, stream: u32, without: Option<u32>) -> (u32, u16) {
+        let hops = self.hop_range(stream);
+        let first = self.reserve(hops.len());
+        let mut length = 0;
+        for hop in hops {
+            let at = self.hops[hop];
+            self.hops[first as usize + length] = at;
+            length += usize::from(Some(at) != without);
+        }
+        (first, length as u16)
     }
 
     /// A free stretch of hops for a path of `length`.
