@@ -44,10 +44,19 @@ fn spokes(count: u32, nic: Bandwidth) -> Arc<Fabric> {
     Graph { routers: count + 1, hosts_per_router: 1, host_link, edges, routes: Default::default() }.fabric()
 }
 
-/// Times of delivery [ps].
+/// Times of delivery [ps], between the first processes of hosts.
 fn times(model: &str, fabric: &Arc<Fabric>, hosts: HostParameters, sent: &[Sent]) -> Vec<u64> {
-    let message = |(number, (at, from, to, size)): (u64, &Sent)| {
-        (Time(*at), common::message((*from, 0), (*to, 0), *size, number))
+    let sent: Vec<_> = sent.iter().map(|(at, from, to, size)| (*at, (*from, 0), (*to, 0), *size)).collect();
+    times_between(model, fabric, hosts, &sent)
+}
+
+/// Time, host and process of the sender, of the receiver, bytes.
+type SentBetween = (u64, (u32, u16), (u32, u16), u64);
+
+/// Times of delivery [ps], between processes of hosts.
+fn times_between(model: &str, fabric: &Arc<Fabric>, hosts: HostParameters, sent: &[SentBetween]) -> Vec<u64> {
+    let message = |(number, (at, from, to, size)): (u64, &SentBetween)| {
+        (Time(*at), common::message(*from, *to, *size, number))
     };
     let messages: Vec<_> = (0u64..).zip(sent).map(message).collect();
     let mut model = common::model(model, fabric, &hosts.into());
@@ -208,6 +217,47 @@ fn packets_of_one_connection_share_a_nic_with_a_long_message_evenly() {
     let [flow, packet] = ["flow", "packet"].map(|model| in_packets(model, &star(3), hosts(), &sent));
     assert!(packet[200].abs_diff(400) <= 1, "{packet:?}");
     assert!(flow[200].abs_diff(packet[200]) <= 1 && flow[0].abs_diff(packet[0]) <= 1, "{flow:?}");
+}
+
+/// The same with two processes on each.
+fn two_processes() -> HostParameters {
+    HostParameters { processes: 2, ..hosts() }
+}
+
+#[test]
+fn a_message_is_there_with_the_last_of_its_packets() {
+    // A slow link behind a long one with ten times its rate; the NIC is busy with a packet of the other process first.
+    let host_link = (Bandwidth(10_000_000_000), Duration(2_000_000));
+    let edges = vec![(0, 1, Bandwidth(1_000_000_000), Duration(0))];
+    let fabric =
+        Graph { routers: 2, hosts_per_router: 2, host_link, edges, routes: Default::default() }.fabric();
+    let sent = |others| [(0, (0, 0), (1, 0), others), (0, (0, 1), (2, 0), 2 * PACKET)];
+    for model in ["flow", "flow equal-share"] {
+        let of_others = |others| times_between(model, &fabric, two_processes(), &sent(others))[1];
+        assert_eq!(of_others(PACKET) - of_others(0), TIME / 10, "{model}");
+    }
+}
+
+#[test]
+fn turns_of_long_ago_change_nothing() {
+    // A packet lets one of the long message pass, whether its process has sent others before or not.
+    let late = 100 * TIME + TIME / 2;
+    let sent = [(0, (0, 0), (1, 0), 1000 * PACKET), (late, (0, 1), (2, 0), PACKET)];
+    let before: Vec<SentBetween> = (3..6).map(|to| (0, (0, 1), (to, 0), PACKET / 32)).collect();
+    let alone = times_between("flow", &star(6), two_processes(), &sent);
+    let behind_others = times_between("flow", &star(6), two_processes(), &[&sent[..], &before].concat());
+    assert_eq!(alone[1], late + 2 * TIME + LATENCY);
+    assert_eq!(behind_others[1], alone[1]);
+}
+
+#[test]
+fn a_flow_loses_a_packet_once_on_all_links_that_it_shares_with_it() {
+    let mut sent = vec![(0, (0, 0), (1, 0), 1000 * PACKET)];
+    sent.extend((0..100).map(|number| (number * 8 * TIME, (0, 1), (1, 1), PACKET)));
+    for model in ["flow", "flow equal-share", "packet"] {
+        let found = times_between(model, &star(2), two_processes(), &sent)[0] / TIME;
+        assert!(found.abs_diff(1100) <= 1, "{model}: {found} packet times");
+    }
 }
 
 #[test]

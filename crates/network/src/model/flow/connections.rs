@@ -58,8 +58,6 @@ pub(super) struct Connection {
     waited: Duration,
     /// Messages that have begun to flow and are not known to be delivered, as slots: the first and the last.
     under_way: (u32, u32),
-    /// The last round of packets of its process in which it had one.
-    pub round: u32,
     /// Is it kept without messages?
     is_kept: bool,
     /// Is it among those that have ended?
@@ -83,17 +81,17 @@ impl Connection {
         }
         self.under_way.1 = flow;
         let state = &mut flight.get_mut(flow).state;
-        (state.behind, state.arrives) = (NONE, Time::NEVER);
+        (state.behind, state.arrives) = (NONE, Time::ZERO);
     }
 
-    /// Schedules the deliveries that are known: of the first messages under way which have left, and of which it is known when
+    /// Schedules the deliveries that are known: of the first messages under way which have left, and of whose bytes all it is known when
     /// they will be there. Each waits for those before it.
     #[inline]
     pub fn tell(&mut self, flight: &mut InFlight<Transfer>, queue: &mut Queue) {
         while self.under_way.0 != NONE {
             let first = self.under_way.0;
             let Slot { message, state, .. } = flight.get(first);
-            if state.left.0 > 0 || state.arrives == Time::NEVER {
+            if state.left.0 > 0 || state.missing.0 > 0 {
                 return;
             }
             self.delivered = self.delivered.max(state.arrives);
@@ -142,7 +140,6 @@ impl Connections {
             held_by: NONE,
             waited: Duration::ZERO,
             under_way: (NONE, NONE),
-            round: 0,
             is_kept: self.note_closed(ends, false),
             has_ended: false,
         };

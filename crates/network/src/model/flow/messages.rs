@@ -87,7 +87,8 @@ impl Flow {
         };
         let connection = &mut self.connections.all[state.connection as usize];
         let state = &mut self.flight.get_mut(flow).state;
-        (state.left, state.arrives) = (Bytes(0), now + connection.latency + of_regime);
+        (state.left, state.missing) = (Bytes(0), Bytes(0));
+        state.arrives = now + connection.latency + of_regime;
         connection.tell(&mut self.flight, queue);
     }
 

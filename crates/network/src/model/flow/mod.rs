@@ -138,8 +138,12 @@ struct Transfer {
     left: Bytes,
     /// Message of the same connection that has begun to flow after it.
     behind: u32,
-    /// Time at which it is there, if that is known and those before it are.
+    /// Bytes of which it is not known yet when they will be there,
+    missing: Bytes,
+    /// and the time at which the others are, once those before the message are.
     arrives: Time,
+    /// Has one of its packets waited for others on a link?
+    has_waited: bool,
 }
 
 impl Flow {
@@ -363,8 +367,15 @@ impl Network for Flow {
         let message = &*self.settled(message);
         let connection = self.connection(message);
         let idle = self.idle(connection, message);
-        let transfer =
-            Transfer { connection, next: NONE, left: message.size, behind: NONE, arrives: Time::NEVER };
+        let transfer = Transfer {
+            connection,
+            next: NONE,
+            left: message.size,
+            missing: message.size,
+            behind: NONE,
+            arrives: Time::ZERO,
+            has_waited: false,
+        };
         let flow = self.flight.insert(now, message, idle, transfer);
         self.connections.hand_over(connection);
         self.count_at_nic(message, true);

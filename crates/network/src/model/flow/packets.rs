@@ -5,29 +5,30 @@
 //!
 //! ```text
 //! begin on the first link   when the packet before it, of the same process at the same NIC, has left that
-//! begin on a link           b = max(head is there, the link is through with those before)
+//! begin on a link           b = max(head is there, the link is through with those that have taken it)
 //! head at the next link     b + latency of the link
 //! tail at the next link     max(b + n / R, tail is there) + latency of the link
-//! delivered                 when the last tail is through the last link, and the latencies of NICs and regime are over
+//! delivered                 when all tails are through the last link, and the latencies of NICs and regime are over
 //! ```
 //!
 //! with R the rate of the link, or of the part of a host, for the message's regime. So a message that meets no other takes the
 //! time that all models give it, and costs no more than its beginning and its end. The connections of a process take turns at its NIC
 //! packet by packet; where NICs send in turn, message by message.
 //!
-//! A link is taken ahead of time where a packet that has not waited will find it idle: of all that comes there meanwhile,
-//! what fits before it goes first, and other packets wait for it. No link is taken twice ahead of time.
+//! A link is taken ahead of time where a packet will find it idle, and no packet of its message has waited so far: of all that
+//! comes there meanwhile, what fits before it goes first, and other packets wait for it. No link is taken twice ahead of time.
 //!
-//! Beside long messages, which flow: a packet that comes to a full link on which no other packet waits lets one packet of
-//! each flow pass first. What it takes of a full link, the flows on that lose, an equal part each.
+//! Beside long messages, which flow: a packet that comes to a full link on which no other packet waits lets one full packet of
+//! each flow pass first; at its own NIC, if it begins a round of its process's turns. What it takes of a full link, the flows
+//! on that lose, an equal part each; but those that have lost it on the full link before, with the packet, lose it once.
 //!
 //! Assumes queues without bounds: nothing presses back, and no packet waits behind one for another output. It holds where
 //! the packets that wait for a link are few, or wait at NICs.
 //!
 //! Source: the `packet` model, of which it keeps links that serve packets first come, first served, as in the queueing networks of
 //! Kleinrock, "Queueing Systems", volume 2 (1976), chapter 5. Validity: in 1,972 runs of 18 presets with 14 patterns
-//! of 8 B to 16 KiB, on 16 to 511 ranks, makespans are on average 2.4 % beside those of `packet`, and beyond a quarter in
-//! 56; as fluids that took turns at NICs and receivers, which this replaced, 3.9 %, and 95.
+//! of 8 B to 16 KiB, on 16 to 511 ranks, makespans differ from those of `packet` by 2.4 % in the mean, and by more than a
+//! quarter in 56; as fluids that took turns at NICs and receivers, which this replaced, 3.9 %, and 95.
 
 use std::collections::VecDeque;
 
@@ -66,16 +67,16 @@ pub(super) struct Packets {
 struct Process {
     /// Message of which a packet leaves; `NONE` if there is none.
     sending: u32,
-    /// Bytes of that packet.
-    bytes: Bytes,
     /// Short messages that wait for a turn, each the first of its queue.
     waiting: VecDeque<u32>,
-    /// The present round, in which each connection may have a packet.
-    round: u32,
+    /// Packets of the present round that have yet to leave: it has one of each message that waited when it began,
+    of_round: u32,
+    /// at this time.
+    began: Time,
 }
 
 impl Process {
-    const IDLE: Process = Process { sending: NONE, bytes: Bytes(0), waiting: VecDeque::new(), round: 0 };
+    const IDLE: Process = Process { sending: NONE, waiting: VecDeque::new(), of_round: 0, began: Time::ZERO };
 }
 
 /// A packet on its way.
@@ -183,6 +184,8 @@ impl Flow {
         if own.sending == NONE {
             self.streams.count_active(now, process, true);
             self.send_next(now, process, queue);
+        } else if own.began == now {
+            own.of_round += 1;
         }
     }
 
@@ -194,28 +197,23 @@ impl Flow {
             return self.streams.count_active(now, process, false);
         };
         own.sending = flow;
-        let mut round = own.round;
+        let begins_round = self.senders > 0 || own.of_round == 0;
+        if own.of_round == 0 {
+            (own.of_round, own.began) = (own.waiting.len() as u32 + 1, now);
+        }
+        own.of_round -= 1;
         let slot = self.flight.get(flow);
         let (message, state, injected) = (slot.message, slot.state, slot.injected);
         let stream = self.stream(now, state.connection, &message);
         let way_out = self.streams.ways_out[stream as usize].map(|(out, _)| out);
         let path = self.streams.copy_path(stream, way_out);
         let first = self.streams.hops[path.0 as usize];
-        // Packets that leave at the same time stay together, since none may come to a link before those ahead of it.
-        let is_instant = self.streams.all_of(first, message.regime) == Rate::INFINITE;
-        let bytes = if is_instant { state.left } else { state.left.min(self.packets.payload) };
-        self.packets.processes[process].bytes = bytes;
+        let bytes = state.left.min(self.packets.payload);
         let before = Bytes(message.size.0 - state.left.0);
         let connection = &mut self.connections.all[state.connection as usize];
         if before.0 == 0 {
             connection.begin(flow, &mut self.flight);
         }
-        let begins_round = self.senders > 0 || connection.round >= round;
-        if begins_round {
-            round += 1;
-            self.packets.processes[process].round = round;
-        }
-        connection.round = round;
         let rate_out = way_out.map_or(Rate::INFINITE, |out| self.streams.all_of(out, message.regime));
         let nic = self.streams.links.all[first as usize].id;
         let waited = if before.0 == 0 { now.since(injected) } else { Duration::ZERO };
@@ -246,9 +244,9 @@ impl Flow {
         queue: &mut Queue,
         arrivals: &mut Vec<Arrival>,
     ) {
-        let Process { sending: flow, bytes, .. } = self.packets.processes[process];
+        let flow = self.packets.processes[process].sending;
         let slot = self.flight.get_mut(flow);
-        slot.state.left.0 -= bytes.0;
+        slot.state.left.0 -= slot.state.left.0.min(self.packets.payload.0);
         let (message, state) = (slot.message, slot.state);
         if state.left.0 > 0 {
             self.packets.processes[process].waiting.push_back(flow);
@@ -273,7 +271,10 @@ impl Flow {
     pub(super) fn pass_links(&mut self, now: Time, number: u32, yields: bool, queue: &mut Queue) -> Time {
         let mut packet = self.packets.all[number as usize];
         let wire = self.alone.wire_bytes(packet.bytes);
-        let (mut head, has_waited) = self.pass_first(now, &mut packet, yields);
+        let (mut head, waits) = self.pass_first(now, &mut packet, yields);
+        let slot = self.flight.get_mut(packet.flow);
+        slot.state.has_waited |= waits;
+        let (has_waited, key) = (slot.state.has_waited, slot.message.key);
         let left = packet.tail;
         loop {
             let at = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
@@ -295,7 +296,6 @@ impl Flow {
             packet.tail = packet.tail.max(head + packet.time);
         }
         self.packets.all[number as usize] = packet;
-        let key = self.flight.get(packet.flow).message.key;
         queue.place(head, key, token(Step::Link, number, 0));
         left
     }
@@ -307,14 +307,17 @@ impl Flow {
         let flows = self.streams.flows_beside(at);
         let line = &mut self.packets.lines[at as usize];
         let passing = if yields && line.until <= now { flows } else { 0 };
-        let begin = line.enter(now + Duration(packet.time.0 * u64::from(passing)), packet.time);
+        let one = Work::of(self.packets.payload).time(packet.rate);
+        let begin = line.enter(now + Duration(one.0.saturating_mul(u64::from(passing))), packet.time);
         packet.tail = packet.tail.max(begin + packet.time);
         let waited = begin.since(now);
         if waited > packet.waited.0 {
             packet.waited = (waited, self.streams.links.all[at as usize].id);
         }
         if flows > 0 {
-            self.streams.lose(at, packet.bytes);
+            let before = (packet.hop > 0)
+                .then(|| self.streams.hops[packet.path.0 as usize + usize::from(packet.hop) - 1]);
+            self.streams.lose(at, before, packet.bytes);
         }
         (begin, begin > now)
     }
@@ -344,9 +347,11 @@ impl Flow {
         let (hosts, message) = (&self.alone.hosts, &slot.message);
         let connection = slot.state.connection;
         self.connections.all[connection as usize].hold(packet.waited, packet.before.0 == 0);
-        if packet.is_last {
-            let latency = hosts.nics.setup + hosts.regimes[usize::from(message.regime)].latency;
-            self.flight.get_mut(packet.flow).state.arrives = packet.tail + latency;
+        let latency = hosts.nics.setup + hosts.regimes[usize::from(message.regime)].latency;
+        let state = &mut self.flight.get_mut(packet.flow).state;
+        state.missing.0 -= packet.bytes.0;
+        state.arrives = state.arrives.max(packet.tail + latency);
+        if state.missing.0 == 0 {
             self.connections.all[connection as usize].tell(&mut self.flight, queue);
         }
     }

@@ -293,13 +293,15 @@ impl Streams {
         if spare <= capacity / 16 { link.load } else { 0 }
     }
 
-    /// The flows on link `at` lose so much to others, an equal part each.
-    pub fn lose(&mut self, at: u32, bytes: Bytes) {
+    /// The flows on link `at` lose so much to a packet, an equal part each; not those that lost it on the link before.
+    pub fn lose(&mut self, at: u32, before: Option<u32>, bytes: Bytes) {
         if let Some(stream) = self.links.all[at as usize].lone() {
             self.place_lone(stream);
         }
         let part = Work(Work::of(bytes).0 / u128::from(self.links.all[at as usize].load));
-        let streams: Vec<u32> = self.on(at).collect();
+        let before = before.filter(|link| self.flows_beside(*link) > 0);
+        let is_new = |stream: &u32| before.is_none_or(|link| !self.path(*stream).contains(&link));
+        let streams: Vec<u32> = self.on(at).filter(is_new).collect();
         streams.into_iter().for_each(|stream| self.delay(stream, part));
     }
 
