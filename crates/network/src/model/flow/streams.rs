@@ -386,13 +386,16 @@ impl Streams {
 
     /// Copies the path of `stream`, without one link; gives where it begins and how long it is.
     pub fn copy_path(&mut self, stream: u32, without: Option<u32>) -> (u32, u16) {
-        let hops = self.hop_range(stream);
-        let first = self.reserve(hops.len());
-        let mut length = 0;
-        for hop in hops {
+        let is_in = |at: &u32| Some(*at) != without;
+        let length = self.path(stream).iter().copied().filter(is_in).count();
+        let first = self.reserve(length);
+        let mut to = first as usize;
+        for hop in self.hop_range(stream) {
             let at = self.hops[hop];
-            self.hops[first as usize + length] = at;
-            length += usize::from(Some(at) != without);
+            if is_in(&at) {
+                self.hops[to] = at;
+                to += 1;
+            }
         }
         (first, length as u16)
     }

@@ -217,3 +217,34 @@ fn messages_in_a_queue_change_no_rates() {
     assert!(events <= 2 * COUNT + 2, "{events} events");
     assert!(computed <= 1, "{computed} computations of shares");
 }
+
+/// A thousand short messages, one after the other, take no more memory than ten; on paths of up to five links.
+#[test]
+fn packets_leave_no_paths_behind() {
+    let fabric = fabric("torus", &[("sizes", &[8])]);
+    let mut flow = Flow::new(fabric, hosts([6_000_000_000; 2]), Sharing::MaxMin);
+    let (mut queue, mut arrivals, mut lengths) = (Queue::new(), Vec::new(), Vec::new());
+    for number in 0..1000u64 {
+        let end = |host| Endpoint { host: HostId(host), process: 0 };
+        let (key, cargo) = (Key::of_message(number as u32, 0), [number; crate::CARGO_WORDS]);
+        let message = Message {
+            from: end(0),
+            to: end(1 + (number % 4) as u32),
+            nics: None,
+            regime: 0,
+            notify_sent: false,
+            size: Bytes(64),
+            key,
+            cargo,
+        };
+        let now = queue.now();
+        flow.inject(now, &message, &mut queue);
+        flow.end_instant(now, &mut queue);
+        while let Some(event) = queue.pop() {
+            flow.wake(event.time, event.token, &mut queue, &mut arrivals);
+            flow.end_instant(event.time, &mut queue);
+        }
+        lengths.push(flow.streams.hops.len());
+    }
+    assert_eq!((arrivals.len(), lengths[999]), (1000, lengths[10]));
+}
