@@ -430,12 +430,15 @@ impl Network for Flow {
 
     fn report(&self, now: Time, observer: &mut Report<'_>) {
         let on_the_way = |at| self.streams.on(at).map(|stream| self.flowed(stream, now)).sum();
-        self.streams.links.report(now, on_the_way, observer);
+        let to_pass = |at| self.packets.to_pass(now, at, &self.streams.links, &self.alone);
+        self.streams.links.report(now, on_the_way, to_pass, observer);
     }
 
     fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
         self.count_under_way(now);
-        self.streams.links.report_changes(now, observer);
+        let (packets, alone) = (&self.packets, &self.alone);
+        let to_pass = |links: &Links, at| packets.to_pass(now, at, links, alone);
+        self.streams.links.report_changes(now, to_pass, observer);
     }
 
     fn looks(&self) -> u64 {

@@ -39,6 +39,7 @@ use super::links::Links;
 use super::streams::NONE;
 use crate::HostParameters;
 use crate::message::{Arrival, Message};
+use crate::model::alone::Alone;
 use crate::model::in_flight::{Step, token};
 use crate::model::pages::Pages;
 use crate::model::rate::{Rate, Work};
@@ -157,6 +158,14 @@ impl Packets {
     /// Asks the processor for packet `number`.
     pub fn prefetch(&self, number: u32) {
         prefetch_start(&self.all[number as usize], size_of::<Packet>());
+    }
+
+    /// Packets that have yet to pass a link: bytes on the wire, and the time that the link needs for them.
+    pub fn to_pass(&self, now: Time, link: u32, links: &Links, alone: &Alone) -> (Bytes, Duration) {
+        let until = self.lines.get(link as usize).map_or(Time::ZERO, |line| line.until);
+        let time = until.since(now);
+        let bytes = Rate(links.capacities[link as usize]).during(time).bytes();
+        (alone.wire_bytes(bytes), time)
     }
 
     fn insert(&mut self, packet: Packet) -> u32 {
@@ -335,6 +344,16 @@ impl Flow {
             Some(time) => {
                 let rates = path.iter().map(|at| self.streams.all_of(*at, regime));
                 rates.min().expect("a path has links").during(time)
+            }
+        }
+    }
+
+    /// A message has begun to flow on `stream`, behind packets.
+    pub(super) fn begin_behind_packets(&mut self, stream: u32) {
+        for hop in self.streams.hop_range(stream) {
+            let at = self.streams.hops[hop];
+            if let Some(line) = self.packets.lines.get(at as usize) {
+                self.streams.links.begin_behind(at, line.until);
             }
         }
     }

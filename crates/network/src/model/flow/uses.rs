@@ -61,11 +61,26 @@ impl Links {
         carried.busy += now.since(carried.since);
     }
 
-    /// Reports all links of the fabric; `on_the_way` gives what flows that are not done have moved over one.
-    pub fn report(&self, now: Time, on_the_way: impl Fn(u32) -> Bytes, observer: &mut Report<'_>) {
+    /// A flow on `link`, its first, waits for packets `until` then: so long they make it busy.
+    pub fn begin_behind(&mut self, link: u32, until: Time) {
+        let since = &mut self.carried[link as usize].since;
+        if self.all[link as usize].load == 1 {
+            *since = until.max(*since);
+        }
+    }
+
+    /// Reports all links of the fabric; `on_the_way` gives what flows that are not done have moved over one, and `to_pass`
+    /// which packets have yet to pass it: bytes on the wire, and time.
+    pub fn report(
+        &self,
+        now: Time,
+        on_the_way: impl Fn(u32) -> Bytes,
+        to_pass: impl Fn(u32) -> (Bytes, Duration),
+        observer: &mut Report<'_>,
+    ) {
         for id in (0..self.fabric).map(LinkId) {
             let idle = LinkUse { link: id, bytes: Bytes(0), transfers: 0, busy: Duration::ZERO };
-            let link_use = self.find(id).map_or(idle, |at| self.use_of(now, at, on_the_way(at)));
+            let link_use = self.find(id).map_or(idle, |at| self.use_of(now, at, on_the_way(at), to_pass(at)));
             observer.record(now, &NetworkRecord::LinkUse(&link_use));
         }
     }
@@ -80,20 +95,26 @@ impl Links {
         path.iter().for_each(|at| self.under_way[*at as usize] += bytes);
     }
 
-    /// Reports the links of the fabric that have flows, or have had some since the last such report.
-    pub fn report_changes(&mut self, now: Time, observer: &mut Report<'_>) {
+    /// Reports the links of the fabric that have flows or packets, or have had some since the last such report.
+    pub fn report_changes(
+        &mut self,
+        now: Time,
+        to_pass: impl Fn(&Links, u32) -> (Bytes, Duration),
+        observer: &mut Report<'_>,
+    ) {
         for at in self.moved() {
-            let link_use = self.use_of(now, at, self.under_way[at as usize]);
+            let link_use = self.use_of(now, at, self.under_way[at as usize], to_pass(self, at));
             observer.record(now, &NetworkRecord::LinkUse(&link_use));
         }
         self.under_way.fill(Bytes(0));
         let mut moved = std::mem::take(&mut self.moved);
-        moved.keep(|id| self.find(id).is_some_and(|at| self.all[at as usize].load > 0));
+        let is_used = |at| self.all[at as usize].load > 0 || to_pass(self, at).1 > Duration::ZERO;
+        moved.keep(|id| self.find(id).is_some_and(is_used));
         self.moved = moved;
     }
 
-    /// Use of a link of the fabric, whose flows have moved `on_the_way`.
-    fn use_of(&self, now: Time, link: u32, on_the_way: Bytes) -> LinkUse {
+    /// Use of a link of the fabric, whose flows have moved `on_the_way`, and which packets that count already have yet to pass.
+    fn use_of(&self, now: Time, link: u32, on_the_way: Bytes, to_pass: (Bytes, Duration)) -> LinkUse {
         let carried = &self.carried[link as usize];
         let Link { load, id, .. } = self.all[link as usize];
         let flows = u64::from(load);
@@ -101,7 +122,10 @@ impl Links {
         if flows > 0 {
             busy += now.since(carried.since);
         }
-        let (bytes, transfers) = (carried.bytes + on_the_way, carried.messages + flows);
+        let ahead = if flows > 0 { carried.since.since(now) } else { to_pass.1 };
+        busy.0 = busy.0.saturating_sub(ahead.0);
+        let passed = Bytes(carried.bytes.0.saturating_sub(to_pass.0.0));
+        let (bytes, transfers) = (passed + on_the_way, carried.messages + flows);
         LinkUse { link: LinkId(id), bytes, transfers, busy }
     }
 }
