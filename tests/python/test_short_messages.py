@@ -29,7 +29,7 @@ def test_links_of_a_stopped_run_count_what_has_passed_them() -> None:
 
 
 def late_long_message(comm) -> None:
-    """As `gather`, but that rank 1 sends a long message, when packets of the others wait for rank 0's link."""
+    """As `gather`, but rank 1 sends a long message, when packets of the others wait for rank 0's link."""
     if comm.rank == 1:
         comm.compute(seconds=6e-6)
         comm.send(nbytes=20_000, dest=0, tag=9)

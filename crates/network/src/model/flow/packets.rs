@@ -23,7 +23,8 @@
 //! on that lose, an equal part each; but those that have lost it on the full link before, with the packet, lose it once.
 //!
 //! Assumes queues without bounds: nothing presses back, and no packet waits behind one for another output. It holds where
-//! the packets that wait for a link are few, or wait at NICs.
+//! the packets that wait for a link are few, or wait at NICs. Where the rate of a process changes with the number of those that
+//! send, a packet keeps the rate with which it begins: of those that begin at once, the first has that of one alone.
 //!
 //! Source: the `packet` model, of which it keeps links that serve packets first come, first served, as in the queueing networks of
 //! Kleinrock, "Queueing Systems", volume 2 (1976), chapter 5. Validity: in 1,972 runs of 18 presets with 14 patterns
