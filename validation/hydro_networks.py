@@ -17,8 +17,8 @@ computes some 0.15 ms on this machine, so it is replayed a second time with its 
 PAGOSA's (`--compute-scale`); as recorded, communication is a larger share, and slow networks show. (2) A
 quarter of the bandwidth takes four times as long, less some percent: software takes 2.7 times as long on
 Table 1's slow networks. Messages of 8 KB are four packets, which wait in queues of links, not fluids: they
-take 3.75 times as long, 6 % less than four times (4.0 under `packet`, 3.9 as fluids). What the torus takes
-depends on where ranks lie; the paper does not say how PAGOSA's did.
+take 3.75 times as long, 6 % less than four times (4.0 under `packet`, on a shorter recording). What the torus
+takes depends on where ranks lie; the paper does not say how PAGOSA's did.
 
 Run it as `python validation/hydro_networks.py [--quick]`; quick records 2 steps on 27 ranks, grown to
 125, instead of 10 on 64.

@@ -166,8 +166,8 @@ def wildcards(place: Path, came: tuple[int | None, int | None]) -> Path:
 def test_a_wildcard_takes_the_recorded_message_or_the_first(tmp_path: Path) -> None:
     trace = wildcards(tmp_path / "any.hct", (1, 2))
     assert seconds(trace) == pytest.approx(14e-3, rel=0.01)
-    # The short message comes behind the first of two packets of the other one.
-    assert seconds(trace, rematch=True) == pytest.approx(10e-3 + 2.056e-3, rel=0.01)
+    # The short message comes behind the first of two packets of the other one, 2,048 B at 1 MB/s.
+    assert seconds(trace, rematch=True) == pytest.approx(10e-3 + (2048 + 8) / 1e6, rel=0.01)
 
 
 ANOTHER_ORDER = (

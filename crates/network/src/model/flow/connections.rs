@@ -87,7 +87,7 @@ impl Connection {
     /// Schedules the deliveries that are known: of the first messages under way which have left, and of whose bytes all it is known when
     /// they will be there. Each waits for those before it.
     #[inline]
-    pub fn tell(&mut self, flight: &mut InFlight<Transfer>, queue: &mut Queue) {
+    pub fn schedule_deliveries(&mut self, flight: &mut InFlight<Transfer>, queue: &mut Queue) {
         while self.under_way.0 != NONE {
             let first = self.under_way.0;
             let Slot { message, state, .. } = flight.get(first);

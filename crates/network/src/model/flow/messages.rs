@@ -90,7 +90,7 @@ impl Flow {
         let state = &mut self.flight.get_mut(flow).state;
         (state.left, state.missing) = (Bytes(0), Bytes(0));
         state.arrives = now + connection.latency + of_regime;
-        connection.tell(&mut self.flight, queue);
+        connection.schedule_deliveries(&mut self.flight, queue);
     }
 
     /// Handles the event of `stream`: its message has ended, or was slowed down since.

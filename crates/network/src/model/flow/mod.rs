@@ -55,6 +55,7 @@ mod holding;
 mod host_links;
 mod inspect;
 mod link;
+mod link_use;
 mod links;
 mod lone;
 mod max_min;
@@ -65,7 +66,6 @@ mod slack;
 mod streams;
 #[cfg(test)]
 mod tests;
-mod uses;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -138,9 +138,9 @@ struct Transfer {
     left: Bytes,
     /// Message of the same connection that has begun to flow after it.
     behind: u32,
-    /// Bytes of which it is not known yet when they will be there,
+    /// Bytes whose time of arrival is not known yet.
     missing: Bytes,
-    /// and the time at which the others are, once those before the message are.
+    /// Time of arrival of the other bytes, if no message of the connection before it comes later.
     arrives: Time,
     /// Has one of its packets waited for others on a link?
     has_waited: bool,

@@ -61,7 +61,7 @@ pub(super) struct Packets {
     /// Numbers of those that are not in use.
     unused: Vec<u32>,
     /// The queue of each link, by place.
-    lines: Vec<Line>,
+    link_queues: Vec<LinkQueue>,
 }
 
 /// A process at a NIC.
@@ -71,9 +71,9 @@ struct Process {
     sending: u32,
     /// Short messages that wait for a turn, each the first of its queue.
     waiting: VecDeque<u32>,
-    /// Packets of the present round that have yet to leave: it has one of each message that waited when it began,
+    /// Packets of the present round that have yet to leave. A round has one of each message that waited when it began.
     of_round: u32,
-    /// at this time.
+    /// Time at which the present round began.
     began: Time,
 }
 
@@ -105,18 +105,18 @@ struct Packet {
     waited: (Duration, u32),
 }
 
-/// The queue of a link, in which order alone counts: first come, first served.
+/// Queue of a link, first come, first served: when the link is free.
 #[derive(Debug, Clone, Copy, Default)]
-struct Line {
+struct LinkQueue {
     /// Time at which the link is through with all.
     until: Time,
-    /// The last packet that has taken the link ahead of time begins then,
+    /// Beginning of the last packet that has taken the link ahead of time.
     ahead: Time,
-    /// and the link is idle before that, from this time on.
+    /// Time from which on the link is idle until that packet begins.
     idle: Time,
 }
 
-impl Line {
+impl LinkQueue {
     /// A packet comes at `now`, and takes `time`; gives the time at which it begins.
     fn enter(&mut self, now: Time, time: Duration) -> Time {
         let begin = now.max(self.idle);
@@ -136,7 +136,7 @@ impl Line {
 
     /// A packet that will come at `begin`, and take `time`, takes the link.
     fn take_ahead(&mut self, begin: Time, time: Duration) {
-        *self = Line { until: begin + time, ahead: begin, idle: self.until };
+        *self = LinkQueue { until: begin + time, ahead: begin, idle: self.until };
     }
 }
 
@@ -147,12 +147,12 @@ impl Packets {
             processes: Pages::new(Process::IDLE),
             all: Vec::new(),
             unused: Vec::new(),
-            lines: Vec::new(),
+            link_queues: Vec::new(),
         }
     }
 
     /// True if a message of `size` goes in packets.
-    pub fn has(&self, size: Bytes) -> bool {
+    pub fn is_short(&self, size: Bytes) -> bool {
         (1..=SHORT.saturating_mul(self.payload.0)).contains(&size.0)
     }
 
@@ -163,7 +163,7 @@ impl Packets {
 
     /// Packets that have yet to pass a link: bytes on the wire, and the time that the link needs for them.
     pub fn to_pass(&self, now: Time, link: u32, links: &Links, alone: &Alone) -> (Bytes, Duration) {
-        let until = self.lines.get(link as usize).map_or(Time::ZERO, |line| line.until);
+        let until = self.link_queues.get(link as usize).map_or(Time::ZERO, |link_queue| link_queue.until);
         let time = until.since(now);
         let bytes = Rate(links.capacities[link as usize]).during(time).bytes();
         (alone.wire_bytes(bytes), time)
@@ -183,7 +183,7 @@ impl Flow {
     /// The process at a NIC at which the packets of `message` take turns with others, if it goes in packets.
     #[inline]
     pub(super) fn turn_taker(&self, message: &Message) -> Option<u32> {
-        let is_short = self.packets.has(message.size) && message.from.host != message.to.host;
+        let is_short = self.packets.is_short(message.size) && message.from.host != message.to.host;
         is_short.then(|| self.streams.links.process_at(message.from, message.nic_pair().from))
     }
 
@@ -240,7 +240,7 @@ impl Flow {
             rate: Rate::INFINITE,
             waited: (waited, nic),
         };
-        self.packets.lines.resize(self.streams.links.all.len(), Line::default());
+        self.packets.link_queues.resize(self.streams.links.all.len(), LinkQueue::default());
         let number = self.packets.insert(packet);
         let left = self.pass_links(now, number, begins_round, queue);
         queue.place(left, message.key, token(Step::Turn, process, 0));
@@ -266,7 +266,7 @@ impl Flow {
             arrivals.push(self.flight.sent(flow));
         }
         self.count_at_nic(&message, false);
-        self.connections.all[state.connection as usize].tell(&mut self.flight, queue);
+        self.connections.all[state.connection as usize].schedule_deliveries(&mut self.flight, queue);
         self.leave(state.connection, &message);
         if let Some(next) = self.queues.pop(self.queue_of(state), &self.flight)
             && self.may_flow(now, next, queue)
@@ -297,12 +297,13 @@ impl Flow {
                 return left;
             }
             let next = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
-            let line = &mut self.packets.lines[next as usize];
-            if has_waited || !line.is_free(now, head) || self.streams.links.all[next as usize].load > 0 {
+            let link_queue = &mut self.packets.link_queues[next as usize];
+            if has_waited || !link_queue.is_free(now, head) || self.streams.links.all[next as usize].load > 0
+            {
                 break;
             }
             packet.take_time_of(self.streams.all_of(next, packet.regime));
-            line.take_ahead(head, packet.time);
+            link_queue.take_ahead(head, packet.time);
             packet.tail = packet.tail.max(head + packet.time);
         }
         self.packets.all[number as usize] = packet;
@@ -315,10 +316,13 @@ impl Flow {
         let at = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
         packet.take_time_of(self.streams.all_of(at, packet.regime));
         let flows = self.streams.flows_beside(at);
-        let line = &mut self.packets.lines[at as usize];
-        let passing = if yields && line.until <= now { flows } else { 0 };
-        let one = Work::of(self.packets.payload).time(packet.rate);
-        let begin = line.enter(now + Duration(one.0.saturating_mul(u64::from(passing))), packet.time);
+        let link_queue = &mut self.packets.link_queues[at as usize];
+        let mut ready = now;
+        if yields && flows > 0 && link_queue.until <= now {
+            let full_packet = Work::of(self.packets.payload).time(packet.rate);
+            ready += Duration(full_packet.0.saturating_mul(u64::from(flows)));
+        }
+        let begin = link_queue.enter(ready, packet.time);
         packet.tail = packet.tail.max(begin + packet.time);
         let waited = begin.since(now);
         if waited > packet.waited.0 {
@@ -337,7 +341,7 @@ impl Flow {
     pub(super) fn packets_before(&self, now: Time, stream: u32, regime: u8) -> Work {
         let path = self.streams.path(stream);
         let time = |at: &u32| {
-            let until = self.packets.lines.get(*at as usize)?.until;
+            let until = self.packets.link_queues.get(*at as usize)?.until;
             (self.streams.links.all[*at as usize].load == 0).then(|| until.max(now).since(now))
         };
         match path.iter().filter_map(time).max() {
@@ -353,8 +357,8 @@ impl Flow {
     pub(super) fn begin_behind_packets(&mut self, stream: u32) {
         for hop in self.streams.hop_range(stream) {
             let at = self.streams.hops[hop];
-            if let Some(line) = self.packets.lines.get(at as usize) {
-                self.streams.links.begin_behind(at, line.until);
+            if let Some(link_queue) = self.packets.link_queues.get(at as usize) {
+                self.streams.links.begin_behind(at, link_queue.until);
             }
         }
     }
@@ -372,7 +376,7 @@ impl Flow {
         state.missing.0 -= packet.bytes.0;
         state.arrives = state.arrives.max(packet.tail + latency);
         if state.missing.0 == 0 {
-            self.connections.all[connection as usize].tell(&mut self.flight, queue);
+            self.connections.all[connection as usize].schedule_deliveries(&mut self.flight, queue);
         }
     }
 }
@@ -403,9 +407,9 @@ impl Load for Loads<'_> {
     fn of(&self, link: LinkId) -> u64 {
         let Some(at) = self.links.find(link) else { return 0 };
         let flows = u64::from(self.links.all[at as usize].load);
-        let Some(line) = self.packets.lines.get(at as usize) else { return flows };
-        let backlog =
-            Rate(self.links.capacities[at as usize]).during(line.until.since(self.now.min(line.until)));
+        let Some(link_queue) = self.packets.link_queues.get(at as usize) else { return flows };
+        let backlog = Rate(self.links.capacities[at as usize])
+            .during(link_queue.until.since(self.now.min(link_queue.until)));
         flows + backlog.bytes().0.div_ceil(self.packets.payload.0)
     }
 }

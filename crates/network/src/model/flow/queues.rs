@@ -7,17 +7,17 @@ use crate::model::pages::Pages;
 
 /// A list of messages, linked through [`Transfer::next`]. The first of them flows.
 #[derive(Debug, Clone, Copy)]
-struct Line {
+struct LinkQueue {
     front: u32,
     back: u32,
 }
 
-const EMPTY: Line = Line { front: NONE, back: NONE };
+const EMPTY: LinkQueue = LinkQueue { front: NONE, back: NONE };
 
 /// All queues, by number.
 #[derive(Debug)]
 pub(super) struct Queues {
-    lines: Pages<Line>,
+    lines: Pages<LinkQueue>,
 }
 
 impl Queues {

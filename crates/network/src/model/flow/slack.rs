@@ -39,9 +39,9 @@
 use engine::Time;
 
 use super::link::Link;
+use super::link_use::Carried;
 use super::links::Links;
 use super::streams::{NONE, Streams};
-use super::uses::Carried;
 use crate::model::rate::Rate;
 
 /// Slack of links on which rates are exact.
