@@ -16,7 +16,7 @@ pub(crate) trait Number: Copy {
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) struct $name(pub u32);
 
         impl Number for $name {
@@ -112,11 +112,6 @@ impl<N: Number, T> Numbered<N, T> {
     #[inline]
     pub fn get(&self, number: N) -> Option<&T> {
         self.slab.get(number.place())
-    }
-
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        self.slab.len()
     }
 
     /// Visits all, by number.

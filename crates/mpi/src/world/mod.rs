@@ -385,7 +385,7 @@ impl World {
 
     /// Hands a message of the outbox to the network, where it lies; gives its sender.
     fn inject(&mut self, index: OutboxIndex, context: &mut Context) -> Rank {
-        let message = self.traffic.held(index).expect("an event for a message that is held");
+        let message = self.traffic.held(index);
         let rank = Ends::of(&message.cargo).source;
         context.network.inject(context.now, message, context.queue);
         self.traffic.release(index);

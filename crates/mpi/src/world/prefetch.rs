@@ -23,9 +23,8 @@ impl World {
         match Wake::decode(token) {
             Wake::Return(rank) => self.prefetch_process(rank),
             Wake::Inject(index) | Wake::InjectAndReturn(index) => {
-                if let Some(message) = self.traffic.held(index) {
-                    prefetch_start(message, size_of_val(message));
-                }
+                let message = self.traffic.held(index);
+                prefetch_start(message, size_of_val(message));
             }
             _ => {}
         }

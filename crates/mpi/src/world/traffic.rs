@@ -3,13 +3,13 @@
 use engine::Bytes;
 use network::Message;
 
-use crate::world::index::{Numbered, OutboxIndex};
+use crate::world::index::{Number, OutboxIndex};
 
 /// Messages of a world, as far as they carry payload or wait to be handed to the network.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     /// Messages whose sender's overhead has not ended yet; events name them by index.
-    outbox: Numbered<OutboxIndex, Message>,
+    outbox: Outbox,
     messages: u64,
     bytes: u64,
     arrived: u64,
@@ -18,23 +18,50 @@ pub(super) struct Traffic {
     unsent: u64,
 }
 
+/// Messages that are held. Who has left is often followed by the one that was held after it, which is asked for then.
+#[derive(Debug, Default)]
+struct Outbox {
+    places: Vec<Message>,
+    /// For each place, the one that was taken after it.
+    then: Vec<OutboxIndex>,
+    last: OutboxIndex,
+    free: Vec<OutboxIndex>,
+}
+
 impl Traffic {
     /// Keeps a message until its sender's overhead has ended.
     #[inline]
     pub fn hold(&mut self, message: Message) -> OutboxIndex {
-        self.outbox.insert(message)
+        let Outbox { places, then, last, free } = &mut self.outbox;
+        let index = match free.pop() {
+            Some(index) => {
+                places[index.place()] = message;
+                index
+            }
+            None => {
+                let index = OutboxIndex::of_place(places.len());
+                places.push(message);
+                then.push(index);
+                index
+            }
+        };
+        then[last.place()] = index;
+        *last = index;
+        index
     }
 
-    /// A message that is held, if it still is.
+    /// A message that is held.
     #[inline]
-    pub fn held(&self, index: OutboxIndex) -> Option<&Message> {
-        self.outbox.get(index)
+    pub fn held(&self, index: OutboxIndex) -> &Message {
+        &self.outbox.places[index.place()]
     }
 
     /// A message that was held has been handed to the network.
     #[inline]
     pub fn release(&mut self, index: OutboxIndex) {
-        self.outbox.remove(index);
+        let Outbox { places, then, free, .. } = &mut self.outbox;
+        free.push(index);
+        engine::prefetch_start(&places[then[index.place()].place()], size_of::<Message>());
     }
 
     /// Counts a message with payload that is sent.
@@ -90,7 +117,8 @@ impl Traffic {
 
     /// Progress of the announced messages: one for each that is handed to the network, and one for each that has come.
     pub fn moved(&self) -> u64 {
-        self.messages.saturating_sub(self.outbox.len() as u64) + self.arrived
+        self.messages.saturating_sub((self.outbox.places.len() - self.outbox.free.len()) as u64)
+            + self.arrived
     }
 }
 

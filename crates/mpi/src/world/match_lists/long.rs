@@ -22,6 +22,8 @@ pub(super) struct Node<T> {
     stamp: u64,
     /// In the bucket of its own class.
     beside: Beside,
+    /// The node that was pushed after it.
+    then: u32,
     pub value: T,
 }
 
@@ -35,6 +37,8 @@ pub(super) struct Long<T> {
     /// In the buckets of classes that are not a node's own, by its number.
     beside: [Vec<Beside>; CLASSES],
     next_stamp: u64,
+    /// The node that was pushed last.
+    last: u32,
     /// The classes by which messages are filed besides the exact one: those that were asked for.
     asked: u8,
 }
@@ -46,15 +50,20 @@ impl<T> Long<T> {
             buckets: Default::default(),
             beside: Default::default(),
             next_stamp: 0,
+            last: NONE,
             asked: 0,
         }
     }
 
     pub fn push(&mut self, pattern: Pattern, value: T) {
         let beside = Beside { before: NONE, after: NONE };
-        let node = Node { pattern, filed: 0, stamp: self.next_stamp, beside, value };
+        let node = Node { pattern, filed: 0, stamp: self.next_stamp, beside, then: NONE, value };
         self.next_stamp += 1;
         let at = self.nodes.insert(node) as u32;
+        if let Some(last) = self.nodes.get_mut(self.last as usize) {
+            last.then = at;
+        }
+        self.last = at;
         self.file(at, pattern.class);
         let asked = self.asked;
         for class in (0..CLASSES as u8).filter(|class| asked >> class & 1 == 1) {
@@ -154,7 +163,11 @@ impl<T> Long<T> {
     }
 
     pub fn remove(&mut self, at: u32) -> T {
-        let Node { filed, .. } = self.nodes[at as usize];
+        let Node { filed, then, .. } = self.nodes[at as usize];
+        // The others are often taken in the order in which they came.
+        if let Some(next) = self.nodes.get(then as usize) {
+            engine::prefetch_start(next, size_of::<Node<T>>());
+        }
         for class in (0..CLASSES as u8).filter(|class| filed >> class & 1 == 1) {
             self.unfile(at, class);
         }

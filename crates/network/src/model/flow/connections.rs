@@ -16,6 +16,7 @@ use crate::message::NicPair;
 use crate::message::{Endpoint, Message};
 use crate::model::alone::Path;
 use crate::model::in_flight::{InFlight, Slot, Step, token};
+use crate::model::pages::Pages;
 
 /// The ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,6 +26,9 @@ pub(super) struct Ends {
 }
 
 impl Ends {
+    /// Those of a connection that is closed.
+    const NOBODY: Ends = Ends { hosts: u64::MAX, rest: u64::MAX };
+
     pub fn of(message: &Message) -> Ends {
         let (Endpoint { host, process }, to) = (message.from, message.to);
         let NicPair { from: nic, to: to_nic } = message.nic_pair();
@@ -58,6 +62,8 @@ pub(super) struct Connection {
     waited: Duration,
     /// Messages that have begun to flow and are not known to be delivered, as slots: the first and the last.
     under_way: (u32, u32),
+    /// The connection of its process that was used after it.
+    then: u32,
     /// Is it kept without messages?
     is_kept: bool,
     /// Is it among those that have ended?
@@ -102,10 +108,12 @@ impl Connection {
 }
 
 /// All connections.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Connections {
     pub all: Vec<Connection>,
     numbers: Map<Ends, u32>,
+    /// For each sender, the connection that it used last, and the one that it will probably use next.
+    senders: Pages<(u32, u32)>,
     unused: Vec<u32>,
     /// Those whose last message was delivered in this instant: until it is over, what held it up is asked for.
     ended: Vec<u32>,
@@ -120,10 +128,49 @@ const MOST: usize = 1 << 18;
 /// Number of bits for connections that have been closed, in words of 64.
 const CLOSED: usize = 1 << 14;
 
+impl Default for Connections {
+    fn default() -> Connections {
+        Connections {
+            all: Vec::new(),
+            numbers: Map::default(),
+            senders: Pages::new((NONE, NONE)),
+            unused: Vec::new(),
+            ended: Vec::new(),
+            closed: Vec::new(),
+        }
+    }
+}
+
 impl Connections {
     /// The connection between `ends`, if there is one.
     pub fn find(&self, ends: Ends) -> Option<u32> {
         self.numbers.get(&ends).copied()
+    }
+
+    /// The same, for `sender`, which sends now. Most processes send to others in the same order again and again: so most
+    /// are found without a look into the table, and asked for before.
+    #[inline]
+    pub fn find_for(&mut self, sender: u32, ends: Ends) -> Option<u32> {
+        let (last, next) = self.senders[sender];
+        if self.all.get(next as usize).is_some_and(|connection| connection.ends == ends) {
+            self.note_used(sender, next);
+            return Some(next);
+        }
+        let found = self.find(ends)?;
+        if let Some(last) = self.all.get_mut(last as usize) {
+            last.then = found;
+        }
+        self.note_used(sender, found);
+        Some(found)
+    }
+
+    /// `sender` uses the connection: after that, probably the one that it used after it before.
+    fn note_used(&mut self, sender: u32, number: u32) {
+        let next = self.all[number as usize].then;
+        self.senders[sender] = (number, next);
+        if let Some(next) = self.all.get(next as usize) {
+            engine::prefetch_start(next, size_of::<Connection>());
+        }
     }
 
     /// A new connection between `ends`, without a route; `queue` gives the queue of a connection's number.
@@ -140,6 +187,7 @@ impl Connections {
             held_by: NONE,
             waited: Duration::ZERO,
             under_way: (NONE, NONE),
+            then: NONE,
             is_kept: self.note_closed(ends, false),
             has_ended: false,
         };
@@ -180,6 +228,7 @@ impl Connections {
             let Connection { ends, stream, pending, .. } = *connection;
             if pending == 0 {
                 self.numbers.remove(&ends);
+                self.all[number as usize].ends = Ends::NOBODY;
                 self.unused.push(number);
                 self.note_closed(ends, true);
                 return Some(stream);
@@ -248,6 +297,29 @@ mod tests {
         hand_over(&mut connections, 2);
         connections.deliver(at);
         assert_eq!(close_all(&mut connections), 1);
+    }
+
+    #[test]
+    fn who_sends_in_another_order_or_to_one_that_was_closed_finds_the_right_ones() {
+        let mut connections = Connections::default();
+        let all: Vec<u32> = (0..4).map(|number| connections.open(ends(number), None, |own| own)).collect();
+        for order in [[0, 1, 2, 3], [0, 1, 2, 3], [3, 1, 0, 2], [3, 1, 0, 2], [2, 2, 1, 0]] {
+            for number in order {
+                assert_eq!(connections.find_for(7, ends(number)), Some(all[number as usize]), "{order:?}");
+            }
+        }
+        // After 0 it has always used 2 of late: which is closed now, and its number is that of another.
+        connections.find_for(7, ends(0));
+        connections.hand_over(all[2]);
+        connections.deliver(all[2]);
+        assert!(connections.close_ended().is_some());
+        assert_eq!(connections.find_for(7, ends(2)), None);
+        assert_eq!(connections.open(ends(5), None, |own| own), all[2]);
+        connections.find_for(7, ends(0));
+        assert_eq!(
+            (connections.find_for(7, ends(2)), connections.find_for(7, ends(5))),
+            (None, Some(all[2]))
+        );
     }
 
     #[test]
