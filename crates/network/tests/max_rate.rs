@@ -28,8 +28,8 @@ fn cray_xe6(three_parameters: bool) -> HostParameters {
     HostParameters { regimes: regimes.to_vec(), ..common::transparent(16) }
 }
 
-/// k processes of one host send n bytes each to their counterparts on another, all at once.
-fn simulate(hosts: &HostParameters, regime: u8, k: u16, n: u64) -> Vec<Duration> {
+/// k processes of one host send n bytes each to their counterparts on another, all at once, under `model`.
+fn simulate(model: &str, hosts: &HostParameters, regime: u8, k: u16, n: u64) -> Vec<Duration> {
     let graph = Graph {
         routers: 2,
         hosts_per_router: 1,
@@ -44,7 +44,7 @@ fn simulate(hosts: &HostParameters, regime: u8, k: u16, n: u64) -> Vec<Duration>
             (Time::ZERO, message)
         })
         .collect();
-    let mut model = common::model("max-rate", &graph.fabric(), &hosts.clone().into());
+    let mut model = common::model(model, &graph.fabric(), &hosts.clone().into());
     common::run(&mut *model, &messages).iter().map(|times| times.delivered.since(Time::ZERO)).collect()
 }
 
@@ -72,7 +72,7 @@ fn k_senders_take_what_the_four_parameter_formula_says() {
                 continue;
             }
             for n in [8, 512, 4096, 65_536, 10_000_000] {
-                let found = simulate(&hosts, regime as u8, k, n);
+                let found = simulate("max-rate", &hosts, regime as u8, k, n);
                 let formula = s + f64::from(k) * n as f64 / aggregate;
                 assert_formula(&found, formula, &format!("regime {regime}, k {k}, n {n}"));
             }
@@ -86,7 +86,7 @@ fn k_senders_take_what_the_three_parameter_formula_says() {
     for (regime, (_, s, rate, _, nic)) in CRAY_XE6.into_iter().enumerate() {
         for k in 1..=16u16 {
             let n = 1_000_000;
-            let found = simulate(&hosts, regime as u8, k, n);
+            let found = simulate("max-rate", &hosts, regime as u8, k, n);
             let formula = s + f64::from(k) * n as f64 / nic.min(f64::from(k) * rate);
             assert_formula(&found, formula, &format!("regime {regime}, k {k}"));
         }
@@ -99,6 +99,20 @@ fn a_negative_fit_stays_at_its_last_positive_rate() {
     let (_, s, base, further, _) = CRAY_XE6[0];
     let (k, n) = (9, 512);
     let aggregate = base + 3.0 * further;
-    let found = simulate(&cray_xe6(false), 0, k, n);
+    let found = simulate("max-rate", &cray_xe6(false), 0, k, n);
     assert_formula(&found, s + f64::from(k) * n as f64 / aggregate, "k 9");
+}
+
+/// Under `flow`, short messages go in packets, which keep the rate that they begin with. All begin at once, and no NIC is a limit.
+#[test]
+fn packets_that_begin_at_once_have_the_rate_of_all_that_do() {
+    let hosts = cray_xe6(false);
+    for (regime, (_, s, base, further, _)) in CRAY_XE6.into_iter().enumerate().take(2) {
+        for (k, n) in [(1, 512), (2, 512), (3, 100), (4, 512), (4, 1000)] {
+            let found = simulate("flow", &hosts, regime as u8, k, n);
+            let aggregate = base + f64::from(k - 1) * further;
+            let formula = s + f64::from(k) * n as f64 / aggregate;
+            assert_formula(&found, formula, &format!("regime {regime}, k {k}, n {n}"));
+        }
+    }
 }

@@ -155,6 +155,21 @@ fn a_message_alone_takes_its_time_to_the_picosecond() {
 }
 
 #[test]
+fn packets_that_meet_no_others_cost_no_events_on_their_way() {
+    // Latencies are short beside packets: each link is taken by one packet before the one before it has begun on the next.
+    let edges = (0..7).map(|at| (at, at + 1, Bandwidth(1_000_000_000), Duration(500))).collect();
+    let host_link = (Bandwidth(1_000_000_000), Duration(500));
+    let fabric =
+        Graph { routers: 8, hosts_per_router: 1, host_link, edges, routes: Default::default() }.fabric();
+    let mut network = common::model("flow", &fabric, &hosts().into());
+    let mut instants = Vec::new();
+    let sent = [(Time::ZERO, common::message((0, 0), (7, 0), 4 * PACKET, 0))];
+    common::drive_watched(&mut *network, &sent, |now, _| instants.push(now.0));
+    instants.dedup();
+    assert_eq!(instants, [0, TIME, 2 * TIME, 3 * TIME, 4 * TIME, 4 * TIME + 9 * 500]);
+}
+
+#[test]
 fn all_to_one_destination_after_the_other_takes_the_time_of_packets() {
     // Each host sends a packet to all, in the order of their numbers: all to the same at the same time.
     let hosts_of_all = 64;

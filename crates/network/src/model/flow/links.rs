@@ -296,6 +296,11 @@ impl Links {
         self.carried[link as usize].latency
     }
 
+    /// Does the rate of a process change with the number of those that send?
+    pub fn rates_by_active(&self) -> bool {
+        !self.active.is_empty()
+    }
+
     /// A process at a NIC has begun to send flows, or packets, or has ended. Where the rate of each changes with the number of
     /// those that send, and that has changed, gives the links for which it does.
     pub fn count_active(&mut self, process: u32, begins: bool) -> Vec<u32> {

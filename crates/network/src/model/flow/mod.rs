@@ -142,8 +142,8 @@ struct Transfer {
     missing: Bytes,
     /// Time of arrival of the other bytes, if no message of the connection before it comes later.
     arrives: Time,
-    /// Has one of its packets waited for others on a link?
-    has_waited: bool,
+    /// The last of its packets that has left, if it goes in packets.
+    last_packet: u32,
 }
 
 impl Flow {
@@ -237,11 +237,11 @@ impl Flow {
     /// The connection of `message`.
     fn connection(&mut self, message: &Message) -> u32 {
         let ends = Ends::of(message);
-        if let Some(known) = self.connections.find(ends) {
-            return known;
-        }
         let (links, senders) = (&self.streams.links, self.senders);
         let sender = links.process_at(message.from, message.nic_pair().from);
+        if let Some(known) = self.connections.find_for(sender, ends) {
+            return known;
+        }
         let (from, to) = (message.from.host, message.to.host);
         let links = (from != to).then(|| self.alone.links(from, to));
         let in_turn = senders > 0 && from != to;
@@ -374,7 +374,7 @@ impl Network for Flow {
             missing: message.size,
             behind: NONE,
             arrives: Time::ZERO,
-            has_waited: false,
+            last_packet: NONE,
         };
         let flow = self.flight.insert(now, message, idle, transfer);
         self.connections.hand_over(connection);
@@ -414,6 +414,7 @@ impl Network for Flow {
     }
 
     fn end_instant(&mut self, now: Time, queue: &mut Queue) {
+        self.begin_turns(now, queue);
         self.streams.spread_slack();
         self.solve(now);
         self.follow_rates(now, queue);

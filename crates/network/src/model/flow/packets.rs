@@ -15,8 +15,9 @@
 //! time that all models give it, and costs no more than its beginning and its end. The connections of a process take turns at its NIC
 //! packet by packet; where NICs send in turn, message by message.
 //!
-//! A link is taken ahead of time where a packet will find it idle, and no packet of its message has waited so far: of all that
-//! comes there meanwhile, what fits before it goes first, and other packets wait for it. No link is taken twice ahead of time.
+//! A link is taken ahead of time where a packet will find it idle, and the packet of its message before it has taken it: of all
+//! that comes there meanwhile, what fits before it goes first, and other packets wait for it. No link is taken twice ahead of
+//! time, but by packets of one message that follow each other without a gap.
 //!
 //! Beside long messages, which flow: a packet that comes to a full link on which no other packet waits lets one full packet of
 //! each flow pass first; at its own NIC, if it begins a round of its process's turns. What it takes of a full link, the flows
@@ -24,7 +25,7 @@
 //!
 //! Assumes queues without bounds: nothing presses back, and no packet waits behind one for another output. It holds where
 //! the packets that wait for a link are few, or wait at NICs. Where the rate of a process changes with the number of those that
-//! send, a packet keeps the rate with which it begins: of those that begin at once, the first has that of one alone.
+//! send, a packet keeps the rate with which it begins.
 //!
 //! Source: the `packet` model, of which it keeps links that serve packets first come, first served, as in the queueing networks of
 //! Kleinrock, "Queueing Systems", volume 2 (1976), chapter 5. Validity: in 1,972 runs of 18 presets with 14 patterns
@@ -56,6 +57,8 @@ pub(super) struct Packets {
     /// Payload of a packet.
     payload: Bytes,
     processes: Pages<Process>,
+    /// Processes that begin to send at the end of this instant, when it is known how many do.
+    beginning: Vec<u32>,
     /// Packets under way.
     all: Vec<Packet>,
     /// Numbers of those that are not in use.
@@ -103,6 +106,8 @@ struct Packet {
     rate: Rate,
     /// Longest wait of its message, and the number of the link that it was for.
     waited: (Duration, u32),
+    /// The packet before it, of the same message; `NONE` if it is the first.
+    previous: u32,
 }
 
 /// Queue of a link, first come, first served: when the link is free.
@@ -110,10 +115,12 @@ struct Packet {
 struct LinkQueue {
     /// Time at which the link is through with all.
     until: Time,
-    /// Beginning of the last packet that has taken the link ahead of time.
+    /// Beginning of the packet that has taken the link ahead of time, or of the first of those that follow each other.
     ahead: Time,
-    /// Time from which on the link is idle until that packet begins.
+    /// Time from which on the link is idle until then.
     idle: Time,
+    /// Slot of the message of those packets.
+    owner: u32,
 }
 
 impl LinkQueue {
@@ -129,14 +136,18 @@ impl LinkQueue {
         begin
     }
 
-    /// True if a packet that comes at `time` may take the link ahead, `now`.
-    fn is_free(&self, now: Time, time: Time) -> bool {
-        self.until <= time && self.ahead <= now
-    }
-
-    /// A packet that will come at `begin`, and take `time`, takes the link.
-    fn take_ahead(&mut self, begin: Time, time: Duration) {
-        *self = LinkQueue { until: begin + time, ahead: begin, idle: self.until };
+    /// A packet of message `owner` will come at `begin`, and take `time`: it takes the link ahead, if it may. Says whether it does.
+    fn take_ahead(&mut self, now: Time, begin: Time, time: Duration, owner: u32) -> bool {
+        if self.until > begin {
+            return false;
+        }
+        if self.ahead <= now {
+            (self.ahead, self.idle, self.owner) = (begin, self.until, owner);
+        } else if self.owner != owner || begin > self.until {
+            return false;
+        }
+        self.until = begin + time;
+        true
     }
 }
 
@@ -145,6 +156,7 @@ impl Packets {
         Packets {
             payload: hosts.full_packet(),
             processes: Pages::new(Process::IDLE),
+            beginning: Vec::new(),
             all: Vec::new(),
             unused: Vec::new(),
             link_queues: Vec::new(),
@@ -167,6 +179,13 @@ impl Packets {
         let time = until.since(now);
         let bytes = Rate(links.capacities[link as usize]).during(time).bytes();
         (alone.wire_bytes(bytes), time)
+    }
+
+    /// True if the packet before `packet`, of the same message, has taken its next link: it will not be overtaken.
+    fn follows(&self, packet: &Packet) -> bool {
+        let Some(previous) = self.all.get(packet.previous as usize) else { return true };
+        let is_it = previous.flow == packet.flow && previous.before < packet.before;
+        !is_it || previous.hop > packet.hop || previous.hop == previous.path.1
     }
 
     fn insert(&mut self, packet: Packet) -> u32 {
@@ -193,10 +212,24 @@ impl Flow {
         own.waiting.push_back(flow);
         if own.sending == NONE {
             self.streams.count_active(now, process, true);
-            self.send_next(now, process, queue);
+            if self.streams.links.rates_by_active() {
+                self.packets.processes[process].sending = flow;
+                self.packets.beginning.push(process);
+            } else {
+                self.send_next(now, process, queue);
+            }
         } else if own.began == now {
             own.of_round += 1;
         }
+    }
+
+    /// The processes that begin to send in this instant do so, where the rate of each depends on how many do.
+    pub(super) fn begin_turns(&mut self, now: Time, queue: &mut Queue) {
+        let mut beginning = std::mem::take(&mut self.packets.beginning);
+        for process in beginning.drain(..) {
+            self.send_next(now, process, queue);
+        }
+        self.packets.beginning = beginning;
     }
 
     /// The next packet of `process` leaves it, if there is one.
@@ -239,9 +272,11 @@ impl Flow {
             time: Duration::ZERO,
             rate: Rate::INFINITE,
             waited: (waited, nic),
+            previous: if before.0 == 0 { NONE } else { state.last_packet },
         };
         self.packets.link_queues.resize(self.streams.links.all.len(), LinkQueue::default());
         let number = self.packets.insert(packet);
+        self.flight.get_mut(flow).state.last_packet = number;
         let left = self.pass_links(now, number, begins_round, queue);
         queue.place(left, message.key, token(Step::Turn, process, 0));
     }
@@ -281,10 +316,8 @@ impl Flow {
     pub(super) fn pass_links(&mut self, now: Time, number: u32, yields: bool, queue: &mut Queue) -> Time {
         let mut packet = self.packets.all[number as usize];
         let wire = self.alone.wire_bytes(packet.bytes);
-        let (mut head, waits) = self.pass_first(now, &mut packet, yields);
-        let slot = self.flight.get_mut(packet.flow);
-        slot.state.has_waited |= waits;
-        let (has_waited, key) = (slot.state.has_waited, slot.message.key);
+        let mut head = self.pass_first(now, &mut packet, yields);
+        let key = self.flight.get(packet.flow).message.key;
         let left = packet.tail;
         loop {
             let at = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
@@ -297,13 +330,14 @@ impl Flow {
                 return left;
             }
             let next = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
-            let link_queue = &mut self.packets.link_queues[next as usize];
-            if has_waited || !link_queue.is_free(now, head) || self.streams.links.all[next as usize].load > 0
-            {
+            if self.streams.links.all[next as usize].load > 0 || !self.packets.follows(&packet) {
                 break;
             }
             packet.take_time_of(self.streams.all_of(next, packet.regime));
-            link_queue.take_ahead(head, packet.time);
+            let link_queue = &mut self.packets.link_queues[next as usize];
+            if !link_queue.take_ahead(now, head, packet.time, packet.flow) {
+                break;
+            }
             packet.tail = packet.tail.max(head + packet.time);
         }
         self.packets.all[number as usize] = packet;
@@ -311,8 +345,8 @@ impl Flow {
         left
     }
 
-    /// The head of `packet` is at its next link: gives the time at which it begins there, and whether it has waited.
-    fn pass_first(&mut self, now: Time, packet: &mut Packet, yields: bool) -> (Time, bool) {
+    /// The head of `packet` is at its next link: gives the time at which it begins there.
+    fn pass_first(&mut self, now: Time, packet: &mut Packet, yields: bool) -> Time {
         let at = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
         packet.take_time_of(self.streams.all_of(at, packet.regime));
         let flows = self.streams.flows_beside(at);
@@ -333,7 +367,7 @@ impl Flow {
                 .then(|| self.streams.hops[packet.path.0 as usize + usize::from(packet.hop) - 1]);
             self.streams.lose(at, before, packet.bytes);
         }
-        (begin, begin > now)
+        begin
     }
 
     /// Work that a message of `regime` which begins to flow on `stream` has before it: at its rate alone, the time that a link
@@ -366,6 +400,7 @@ impl Flow {
     /// Packet `number` is through all links.
     fn arrive(&mut self, number: u32, packet: &Packet, queue: &mut Queue) {
         self.streams.give_back(packet.path);
+        self.packets.all[number as usize].hop = packet.hop;
         self.packets.unused.push(number);
         let slot = self.flight.get(packet.flow);
         let (hosts, message) = (&self.alone.hosts, &slot.message);
