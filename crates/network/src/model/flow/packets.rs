@@ -93,6 +93,10 @@ struct Packet {
     path: (u32, u16),
     /// Number of links that it has passed.
     hop: u16,
+    /// The hop that it leaves out, the way out of its process, if there is one.
+    way_out: u16,
+    /// Is its path a copy? That of the stream may be closed before it is there.
+    has_copy: bool,
     regime: u8,
     /// True if it is the last of its message.
     is_last: bool,
@@ -111,7 +115,7 @@ struct Packet {
 }
 
 /// Queue of a link, first come, first served: when the link is free.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct LinkQueue {
     /// Time at which the link is through with all.
     until: Time,
@@ -121,9 +125,21 @@ struct LinkQueue {
     idle: Time,
     /// Slot of the message of those packets.
     owner: u32,
+    /// Regime of the last packet, and the rate of a packet of that; zero before the first.
+    regime: u8,
+    rate: Rate,
 }
 
 impl LinkQueue {
+    const EMPTY: LinkQueue = LinkQueue {
+        until: Time::ZERO,
+        ahead: Time::ZERO,
+        idle: Time::ZERO,
+        owner: NONE,
+        regime: 0,
+        rate: Rate(0),
+    };
+
     /// A packet comes at `now`, and takes `time`; gives the time at which it begins.
     fn enter(&mut self, now: Time, time: Duration) -> Time {
         let begin = now.max(self.idle);
@@ -248,9 +264,12 @@ impl Flow {
         let slot = self.flight.get(flow);
         let (message, state, injected) = (slot.message, slot.state, slot.injected);
         let stream = self.stream(now, state.connection, &message);
-        let way_out = self.streams.ways_out[stream as usize].map(|(out, _)| out);
-        let path = self.streams.copy_path(stream, way_out);
+        let has_copy = !self.has_fixed_way(&message);
+        let path =
+            if has_copy { self.streams.copy_path(stream) } else { self.streams.all[stream as usize].path };
         let first = self.streams.hops[path.0 as usize];
+        let way_out = self.streams.ways_out[stream as usize].map(|(out, _)| out);
+        let hop_of = |out| self.streams.path(stream).iter().rposition(|at| *at == out);
         let bytes = state.left.min(self.packets.payload);
         let before = Bytes(message.size.0 - state.left.0);
         let connection = &mut self.connections.all[state.connection as usize];
@@ -264,6 +283,8 @@ impl Flow {
             flow,
             path,
             hop: 0,
+            way_out: way_out.and_then(hop_of).map_or(u16::MAX, |hop| hop as u16),
+            has_copy,
             regime: message.regime,
             is_last: bytes == state.left,
             bytes,
@@ -274,7 +295,7 @@ impl Flow {
             waited: (waited, nic),
             previous: if before.0 == 0 { NONE } else { state.last_packet },
         };
-        self.packets.link_queues.resize(self.streams.links.all.len(), LinkQueue::default());
+        self.packets.link_queues.resize(self.streams.links.all.len(), LinkQueue::EMPTY);
         let number = self.packets.insert(packet);
         self.flight.get_mut(flow).state.last_packet = number;
         let left = self.pass_links(now, number, begins_round, queue);
@@ -325,6 +346,9 @@ impl Flow {
             self.streams.links.carry_packet(at, wire, packet.is_last, packet.time);
             (head, packet.tail) = (head + latency, packet.tail + latency);
             packet.hop += 1;
+            if packet.hop == packet.way_out {
+                packet.hop += 1;
+            }
             if packet.hop == packet.path.1 {
                 self.arrive(number, &packet, queue);
                 return left;
@@ -333,7 +357,7 @@ impl Flow {
             if self.streams.links.all[next as usize].load > 0 || !self.packets.follows(&packet) {
                 break;
             }
-            packet.take_time_of(self.streams.all_of(next, packet.regime));
+            packet.take_time_of(self.packet_rate(next, packet.regime));
             let link_queue = &mut self.packets.link_queues[next as usize];
             if !link_queue.take_ahead(now, head, packet.time, packet.flow) {
                 break;
@@ -345,10 +369,20 @@ impl Flow {
         left
     }
 
+    /// Rate of a packet of `regime` on a link, which never changes: only ways out, which packets leave out, depend on who sends.
+    #[inline]
+    fn packet_rate(&mut self, at: u32, regime: u8) -> Rate {
+        let link_queue = &mut self.packets.link_queues[at as usize];
+        if link_queue.regime != regime || link_queue.rate == Rate(0) {
+            (link_queue.regime, link_queue.rate) = (regime, self.streams.all_of(at, regime));
+        }
+        link_queue.rate
+    }
+
     /// The head of `packet` is at its next link: gives the time at which it begins there.
     fn pass_first(&mut self, now: Time, packet: &mut Packet, yields: bool) -> Time {
         let at = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
-        packet.take_time_of(self.streams.all_of(at, packet.regime));
+        packet.take_time_of(self.packet_rate(at, packet.regime));
         let flows = self.streams.flows_beside(at);
         let link_queue = &mut self.packets.link_queues[at as usize];
         let mut ready = now;
@@ -399,7 +433,9 @@ impl Flow {
 
     /// Packet `number` is through all links.
     fn arrive(&mut self, number: u32, packet: &Packet, queue: &mut Queue) {
-        self.streams.give_back(packet.path);
+        if packet.has_copy {
+            self.streams.give_back(packet.path);
+        }
         self.packets.all[number as usize].hop = packet.hop;
         self.packets.unused.push(number);
         let slot = self.flight.get(packet.flow);

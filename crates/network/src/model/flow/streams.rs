@@ -384,20 +384,13 @@ impl Streams {
         self.links.entries[at as usize].iter().map(takes).sum()
     }
 
-    /// Copies the path of `stream`, without one link; gives where it begins and how long it is.
-    pub fn copy_path(&mut self, stream: u32, without: Option<u32>) -> (u32, u16) {
-        let is_in = |at: &u32| Some(*at) != without;
-        let length = self.path(stream).iter().copied().filter(is_in).count();
-        let first = self.reserve(length);
-        let mut to = first as usize;
-        for hop in self.hop_range(stream) {
-            let at = self.hops[hop];
-            if is_in(&at) {
-                self.hops[to] = at;
-                to += 1;
-            }
-        }
-        (first, length as u16)
+    /// Copies the path of `stream`; gives where it begins and how long it is.
+    pub fn copy_path(&mut self, stream: u32) -> (u32, u16) {
+        let range = self.hop_range(stream);
+        let first = self.reserve(range.len());
+        let length = range.len() as u16;
+        self.hops.copy_within(range, first as usize);
+        (first, length)
     }
 
     /// A free stretch of hops for a path of `length`.
