@@ -34,7 +34,7 @@
 
 use std::collections::VecDeque;
 
-use engine::{Bytes, Duration, Queue, Time, prefetch_start};
+use engine::{Bytes, Duration, Key, Queue, Time, prefetch_start};
 
 use super::Flow;
 use super::links::Links;
@@ -89,6 +89,8 @@ impl Process {
 struct Packet {
     /// Slot of its message.
     flow: u32,
+    /// The key of that.
+    key: Key,
     /// Its links: where they begin among the hops of streams, and how many.
     path: (u32, u16),
     /// Number of links that it has passed.
@@ -281,6 +283,7 @@ impl Flow {
         let waited = if before.0 == 0 { now.since(injected) } else { Duration::ZERO };
         let packet = Packet {
             flow,
+            key: message.key,
             path,
             hop: 0,
             way_out: way_out.and_then(hop_of).map_or(u16::MAX, |hop| hop as u16),
@@ -338,7 +341,6 @@ impl Flow {
         let mut packet = self.packets.all[number as usize];
         let wire = self.alone.wire_bytes(packet.bytes);
         let mut head = self.pass_first(now, &mut packet, yields);
-        let key = self.flight.get(packet.flow).message.key;
         let left = packet.tail;
         loop {
             let at = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
@@ -365,7 +367,7 @@ impl Flow {
             packet.tail = packet.tail.max(head + packet.time);
         }
         self.packets.all[number as usize] = packet;
-        queue.place(head, key, token(Step::Link, number, 0));
+        queue.place(head, packet.key, token(Step::Link, number, 0));
         left
     }
 
