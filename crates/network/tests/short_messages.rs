@@ -267,11 +267,16 @@ fn turns_of_long_ago_change_nothing() {
 
 #[test]
 fn a_flow_loses_a_packet_once_on_all_links_that_it_shares_with_it() {
-    let mut sent = vec![(0, (0, 0), (1, 0), 1000 * PACKET)];
-    sent.extend((0..100).map(|number| (number * 8 * TIME, (0, 1), (1, 1), PACKET)));
-    for model in ["flow", "flow equal-share", "packet"] {
-        let found = times_between(model, &star(2), two_processes(), &sent)[0] / TIME;
-        assert!(found.abs_diff(1100) <= 1, "{model}: {found} packet times");
+    // Without and with ways between processes and NICs; the packets go to the process that the flow goes to, or to another.
+    let mut with_ways = two_processes();
+    with_ways.regimes[0].process_rate = Bandwidth(999_999_999);
+    for (hosts, to) in [(two_processes(), 1), (with_ways.clone(), 1), (with_ways, 0)] {
+        let mut sent = vec![(0, (0, 0), (1, 0), 1000 * PACKET)];
+        sent.extend((0..100).map(|number| (number * 8 * TIME, (0, 1), (1, to), PACKET)));
+        for model in ["flow", "flow equal-share", "packet"] {
+            let found = times_between(model, &star(2), hosts.clone(), &sent)[0] / TIME;
+            assert!(found.abs_diff(1100) <= 1, "{model}: {found} packet times");
+        }
     }
 }
 

@@ -93,8 +93,10 @@ struct Packet {
     key: Key,
     /// Its links: where they begin among the hops of streams, and how many.
     path: (u32, u16),
-    /// Number of links that it has passed.
+    /// Number of its links that it has passed or left out, the next link, and the one before that; `NONE` at the first.
     hop: u16,
+    at: u32,
+    passed: u32,
     /// The hop that it leaves out, the way out of its process, if there is one.
     way_out: u16,
     /// Is its path a copy? That of the stream may be closed before it is there.
@@ -286,6 +288,8 @@ impl Flow {
             key: message.key,
             path,
             hop: 0,
+            at: first,
+            passed: NONE,
             way_out: way_out.and_then(hop_of).map_or(u16::MAX, |hop| hop as u16),
             has_copy,
             regime: message.regime,
@@ -343,7 +347,7 @@ impl Flow {
         let mut head = self.pass_first(now, &mut packet, yields);
         let left = packet.tail;
         loop {
-            let at = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
+            let at = packet.at;
             let latency = self.streams.links.latency(at);
             self.streams.links.carry_packet(at, wire, packet.is_last, packet.time);
             (head, packet.tail) = (head + latency, packet.tail + latency);
@@ -356,6 +360,7 @@ impl Flow {
                 return left;
             }
             let next = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
+            (packet.passed, packet.at) = (at, next);
             if self.streams.links.all[next as usize].load > 0 || !self.packets.follows(&packet) {
                 break;
             }
@@ -383,7 +388,7 @@ impl Flow {
 
     /// The head of `packet` is at its next link: gives the time at which it begins there.
     fn pass_first(&mut self, now: Time, packet: &mut Packet, yields: bool) -> Time {
-        let at = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
+        let at = packet.at;
         packet.take_time_of(self.packet_rate(at, packet.regime));
         let flows = self.streams.flows_beside(at);
         let link_queue = &mut self.packets.link_queues[at as usize];
@@ -399,8 +404,7 @@ impl Flow {
             packet.waited = (waited, self.streams.links.all[at as usize].id);
         }
         if flows > 0 {
-            let before = (packet.hop > 0)
-                .then(|| self.streams.hops[packet.path.0 as usize + usize::from(packet.hop) - 1]);
+            let before = Some(packet.passed).filter(|link| *link != NONE);
             self.streams.lose(at, before, packet.bytes);
         }
         begin
