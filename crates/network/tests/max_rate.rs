@@ -28,15 +28,20 @@ fn cray_xe6(three_parameters: bool) -> HostParameters {
     HostParameters { regimes: regimes.to_vec(), ..common::transparent(16) }
 }
 
-/// k processes of one host send n bytes each to their counterparts on another, all at once, under `model`.
-fn simulate(model: &str, hosts: &HostParameters, regime: u8, k: u16, n: u64) -> Vec<Duration> {
-    let graph = Graph {
+/// Two hosts side by side, with links that are no limit.
+fn two_hosts() -> Graph {
+    Graph {
         routers: 2,
         hosts_per_router: 1,
         host_link: (Bandwidth::INFINITE, Duration(0)),
         edges: vec![(0, 1, Bandwidth::INFINITE, Duration(0))],
         routes: BTreeMap::new(),
-    };
+    }
+}
+
+/// k processes of one host send n bytes each to their counterparts on another, all at once, under `model`.
+fn simulate(model: &str, hosts: &HostParameters, regime: u8, k: u16, n: u64) -> Vec<Duration> {
+    let graph = two_hosts();
     let messages: Vec<_> = (0..k)
         .map(|process| {
             let mut message = common::message((0, process), (1, process), n, process.into());
@@ -115,4 +120,48 @@ fn packets_that_begin_at_once_have_the_rate_of_all_that_do() {
             assert_formula(&found, formula, &format!("regime {regime}, k {k}, n {n}"));
         }
     }
+}
+
+/// A process that goes on in an instant counts as one that begins in it: the numbers of messages change the order at the NIC, and no rate.
+#[test]
+fn who_goes_on_has_the_rate_of_those_that_do() {
+    let (n, s) = (512, CRAY_XE6[0].1);
+    let rate = |active: f64| (0.63e9 - 0.18e9 * (active - 1.0)) / active;
+    // Process 0 sends twice as much as process 1, in messages of one packet.
+    let sent = |processes: [u16; 3]| {
+        let all = processes.into_iter().zip(0..);
+        let all =
+            all.map(|(process, number)| (Time(1), common::message((0, process), (1, process), n, number)));
+        let mut model = common::model("flow", &two_hosts().fabric(), &cray_xe6(false).into());
+        let times = common::run(&mut *model, &all.collect::<Vec<_>>());
+        times.iter().map(|times| times.delivered.0 as f64 * 1e-12 - s).fold(0.0, f64::max)
+    };
+    let expected = n as f64 / rate(2.0) + n as f64 / rate(1.0);
+    for processes in [[0, 0, 1], [1, 0, 0], [0, 1, 0]] {
+        assert!((sent(processes) / expected - 1.0).abs() < 1e-4, "{} s, not {expected} s", sent(processes));
+    }
+}
+
+/// A process that begins with two messages at once lets a flow of another pass before the first of each round, at time zero, too.
+#[test]
+fn rounds_at_time_zero_are_as_any() {
+    let slow = Regime { process_rate: Bandwidth(800_000_000), process_rate_change: -0.1e9, ..Regime::FREE };
+    let hosts = HostParameters {
+        regimes: vec![Regime::FREE, slow],
+        packet_payload: Bytes(512),
+        packet_wire: Bytes(512),
+        ..common::transparent(2)
+    };
+    let host_link = (Bandwidth(1_000_000_000), Duration(0));
+    let star =
+        Graph { routers: 1, hosts_per_router: 4, host_link, edges: vec![], routes: BTreeMap::new() }.fabric();
+    let times = |start: u64| -> Vec<u64> {
+        let mut messages = vec![(Time(start), common::message((0, 1), (1, 0), 100 * 512, 0))];
+        messages
+            .extend((2..4).map(|to| (Time(start), common::message((0, 0), (to, 0), 512, u64::from(to) - 1))));
+        messages[1..].iter_mut().for_each(|(_, message)| message.regime = 1);
+        let mut model = common::model("flow", &star, &hosts.clone().into());
+        common::run(&mut *model, &messages).iter().map(|times| times.delivered.0 - start).collect()
+    };
+    assert_eq!(times(0), times(1));
 }

@@ -332,6 +332,45 @@ fn a_link_of_the_fabric_that_all_wait_for_is_never_idle() {
     assert!((flow / packet - 1.0).abs() < 0.05, "{flow} beside {packet}");
 }
 
+#[test]
+fn packets_that_wait_take_no_links_ahead() {
+    // Sixteen hosts wait for one link; a message to one of their receivers finds that idle, whatever will come there later.
+    let edges = vec![(0, 1, Bandwidth(1_000_000_000), Duration(500))];
+    let host_link = (Bandwidth(1_000_000_000), Duration(500));
+    let fabric =
+        Graph { routers: 2, hosts_per_router: 16, host_link, edges, routes: Default::default() }.fabric();
+    let waiting: Vec<Sent> = (0..16).map(|from| (0, from, 16 + from, 4 * PACKET)).collect();
+    for (size, model) in
+        [PACKET, 10 * PACKET].into_iter().flat_map(|size| ["flow", "packet"].map(|model| (size, model)))
+    {
+        let sent = [&waiting[..], &[(5 * TIME / 2, 30, 31, size)]].concat();
+        let found = in_packets(model, &fabric, hosts(), &sent);
+        assert_eq!(found[16], 5 / 2 + size / PACKET, "{model}, {size} B");
+    }
+}
+
+#[test]
+fn messages_of_a_connection_do_not_overtake_each_other_on_their_way() {
+    // A wide link that many wait for, then a narrow one, which a small message takes ahead while a larger one is on its way.
+    let wide = Bandwidth(4_000_000_000);
+    let edges = vec![(0, 1, wide, Duration(500_000)), (1, 2, Bandwidth(1_000_000_000), Duration(500))];
+    let fabric = Graph {
+        routers: 3,
+        hosts_per_router: 16,
+        host_link: (wide, Duration(500)),
+        edges,
+        routes: Default::default(),
+    }
+    .fabric();
+    let mut sent: Vec<Sent> = vec![(0, 9, 41, 8)];
+    sent.extend((0..8).map(|from| (0, from, 16 + from, PACKET)));
+    sent.extend([(0, 10, 42, PACKET), (0, 10, 42, 1)]);
+    let [flow, packet] = ["flow", "packet"].map(|model| times(model, &fabric, hosts(), &sent));
+    for at in [9, 10] {
+        assert!(flow[at].abs_diff(packet[at]) < TIME / 100, "{} beside {}", flow[at], packet[at]);
+    }
+}
+
 /// Two leaves of 32 hosts with links of 8 GB/s, under two spines with links of a half of that, of which messages take those
 /// that carry the least.
 fn two_spines() -> Arc<Fabric> {

@@ -62,6 +62,8 @@ pub(super) struct Connection {
     waited: Duration,
     /// Messages that have begun to flow and are not known to be delivered, as slots: the first and the last.
     under_way: (u32, u32),
+    /// The last of its packets that has left: its number and serial number.
+    pub last_packet: (u32, u32),
     /// The connection of its process that was used after it.
     then: u32,
     /// Is it kept without messages?
@@ -187,6 +189,7 @@ impl Connections {
             held_by: NONE,
             waited: Duration::ZERO,
             under_way: (NONE, NONE),
+            last_packet: (NONE, 0),
             then: NONE,
             is_kept: self.note_closed(ends, false),
             has_ended: false,

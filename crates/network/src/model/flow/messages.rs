@@ -65,7 +65,7 @@ impl Flow {
         let begin = self.streams.begin(now, stream, flow, (left, message.regime));
         if behind > Work::ZERO {
             self.streams.delay(stream, behind);
-            self.begin_behind_packets(stream);
+            self.begin_behind_packets(now, stream);
         }
         if begin == Begin::Alone {
             self.schedule_end(now, stream, queue);

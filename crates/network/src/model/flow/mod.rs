@@ -55,6 +55,7 @@ mod holding;
 mod host_links;
 mod inspect;
 mod link;
+mod link_queue;
 mod link_use;
 mod links;
 mod lone;
@@ -142,8 +143,6 @@ struct Transfer {
     missing: Bytes,
     /// Time of arrival of the other bytes, if no message of the connection before it comes later.
     arrives: Time,
-    /// The last of its packets that has left, if it goes in packets.
-    last_packet: u32,
 }
 
 impl Flow {
@@ -374,7 +373,6 @@ impl Network for Flow {
             missing: message.size,
             behind: NONE,
             arrives: Time::ZERO,
-            last_packet: NONE,
         };
         let flow = self.flight.insert(now, message, idle, transfer);
         self.connections.hand_over(connection);

@@ -15,9 +15,10 @@
 //! time that all models give it, and costs no more than its beginning and its end. The connections of a process take turns at its NIC
 //! packet by packet; where NICs send in turn, message by message.
 //!
-//! A link is taken ahead of time where a packet will find it idle, and the packet of its message before it has taken it: of all
-//! that comes there meanwhile, what fits before it goes first, and other packets wait for it. No link is taken twice ahead of
-//! time, but by packets of one message that follow each other without a gap.
+//! A packet that need not wait takes the next link ahead of time where it will find that idle, and where the packet before it, of
+//! those that go the same way, has taken it: of all that comes there meanwhile, what fits before it goes first, and other packets
+//! wait for it. No link is taken twice ahead of time, but by packets of one message that follow each other without a gap; who
+//! comes before them and does not fit waits for all of these.
 //!
 //! Beside long messages, which flow: a packet that comes to a full link on which no other packet waits lets one full packet of
 //! each flow pass first; at its own NIC, if it begins a round of its process's turns. What it takes of a full link, the flows
@@ -30,13 +31,14 @@
 //! Source: the `packet` model, of which it keeps links that serve packets first come, first served, as in the queueing networks of
 //! Kleinrock, "Queueing Systems", volume 2 (1976), chapter 5. Validity: in 1,972 runs of 18 presets with 14 patterns
 //! of 8 B to 16 KiB, on 16 to 511 ranks, makespans differ from those of `packet` by 2.4 % in the mean, and by more than a
-//! quarter in 56; as fluids that took turns at NICs and receivers, which this replaced, 3.9 %, and 95.
+//! quarter in 54; as fluids that took turns at NICs and receivers, which this replaced, 3.9 %, and 95.
 
 use std::collections::VecDeque;
 
 use engine::{Bytes, Duration, Key, Queue, Time, prefetch_start};
 
 use super::Flow;
+use super::link_queue::LinkQueue;
 use super::links::Links;
 use super::streams::NONE;
 use crate::HostParameters;
@@ -57,8 +59,10 @@ pub(super) struct Packets {
     /// Payload of a packet.
     payload: Bytes,
     processes: Pages<Process>,
-    /// Processes that begin to send at the end of this instant, when it is known how many do.
-    beginning: Vec<u32>,
+    /// Processes whose next packets leave at the end of this instant, when it is known how many send.
+    turns: Vec<u32>,
+    /// Number of packets that have left so far: the serial number of the next.
+    sent: u32,
     /// Packets under way.
     all: Vec<Packet>,
     /// Numbers of those that are not in use.
@@ -114,61 +118,9 @@ struct Packet {
     rate: Rate,
     /// Longest wait of its message, and the number of the link that it was for.
     waited: (Duration, u32),
-    /// The packet before it, of the same message; `NONE` if it is the first.
-    previous: u32,
-}
-
-/// Queue of a link, first come, first served: when the link is free.
-#[derive(Debug, Clone, Copy)]
-struct LinkQueue {
-    /// Time at which the link is through with all.
-    until: Time,
-    /// Beginning of the packet that has taken the link ahead of time, or of the first of those that follow each other.
-    ahead: Time,
-    /// Time from which on the link is idle until then.
-    idle: Time,
-    /// Slot of the message of those packets.
-    owner: u32,
-    /// Regime of the last packet, and the rate of a packet of that; zero before the first.
-    regime: u8,
-    rate: Rate,
-}
-
-impl LinkQueue {
-    const EMPTY: LinkQueue = LinkQueue {
-        until: Time::ZERO,
-        ahead: Time::ZERO,
-        idle: Time::ZERO,
-        owner: NONE,
-        regime: 0,
-        rate: Rate(0),
-    };
-
-    /// A packet comes at `now`, and takes `time`; gives the time at which it begins.
-    fn enter(&mut self, now: Time, time: Duration) -> Time {
-        let begin = now.max(self.idle);
-        if begin + time <= self.ahead {
-            self.idle = begin + time;
-            return begin;
-        }
-        let begin = now.max(self.until);
-        self.until = begin + time;
-        begin
-    }
-
-    /// A packet of message `owner` will come at `begin`, and take `time`: it takes the link ahead, if it may. Says whether it does.
-    fn take_ahead(&mut self, now: Time, begin: Time, time: Duration, owner: u32) -> bool {
-        if self.until > begin {
-            return false;
-        }
-        if self.ahead <= now {
-            (self.ahead, self.idle, self.owner) = (begin, self.until, owner);
-        } else if self.owner != owner || begin > self.until {
-            return false;
-        }
-        self.until = begin + time;
-        true
-    }
+    serial: u32,
+    /// The packet before it of those that go the same way, of its message or connection: number and serial number.
+    previous: (u32, u32),
 }
 
 impl Packets {
@@ -176,7 +128,8 @@ impl Packets {
         Packets {
             payload: hosts.full_packet(),
             processes: Pages::new(Process::IDLE),
-            beginning: Vec::new(),
+            turns: Vec::new(),
+            sent: 0,
             all: Vec::new(),
             unused: Vec::new(),
             link_queues: Vec::new(),
@@ -195,17 +148,16 @@ impl Packets {
 
     /// Packets that have yet to pass a link: bytes on the wire, and the time that the link needs for them.
     pub fn to_pass(&self, now: Time, link: u32, links: &Links, alone: &Alone) -> (Bytes, Duration) {
-        let until = self.link_queues.get(link as usize).map_or(Time::ZERO, |link_queue| link_queue.until);
-        let time = until.since(now);
+        let Some(link_queue) = self.link_queues.get(link as usize) else { return (Bytes(0), Duration::ZERO) };
+        let time = link_queue.backlog(now);
         let bytes = Rate(links.capacities[link as usize]).during(time).bytes();
         (alone.wire_bytes(bytes), time)
     }
 
-    /// True if the packet before `packet`, of the same message, has taken its next link: it will not be overtaken.
+    /// True if the packet before `packet` has taken its next link: it will not be overtaken.
     fn follows(&self, packet: &Packet) -> bool {
-        let Some(previous) = self.all.get(packet.previous as usize) else { return true };
-        let is_it = previous.flow == packet.flow && previous.before < packet.before;
-        !is_it || previous.hop > packet.hop || previous.hop == previous.path.1
+        let Some(previous) = self.all.get(packet.previous.0 as usize) else { return true };
+        previous.serial != packet.previous.1 || previous.hop > packet.hop || previous.hop == previous.path.1
     }
 
     fn insert(&mut self, packet: Packet) -> u32 {
@@ -231,34 +183,36 @@ impl Flow {
         let own = &mut self.packets.processes[process];
         own.waiting.push_back(flow);
         if own.sending == NONE {
+            (own.sending, own.began) = (flow, Time::NEVER);
             self.streams.count_active(now, process, true);
-            if self.streams.links.rates_by_active() {
-                self.packets.processes[process].sending = flow;
-                self.packets.beginning.push(process);
-            } else {
-                self.send_next(now, process, queue);
-            }
+            self.take_turn(now, process, queue);
         } else if own.began == now {
             own.of_round += 1;
         }
     }
 
-    /// The processes that begin to send in this instant do so, where the rate of each depends on how many do.
-    pub(super) fn begin_turns(&mut self, now: Time, queue: &mut Queue) {
-        let mut beginning = std::mem::take(&mut self.packets.beginning);
-        for process in beginning.drain(..) {
+    /// The next packet of `process` leaves it: at once, or, where the rates depend on how many processes send, at the end of the instant.
+    fn take_turn(&mut self, now: Time, process: u32, queue: &mut Queue) {
+        if self.streams.links.rates_by_active() {
+            self.packets.turns.push(process);
+        } else {
             self.send_next(now, process, queue);
         }
-        self.packets.beginning = beginning;
     }
 
-    /// The next packet of `process` leaves it, if there is one.
+    /// The next packets leave of processes that have waited for the end of this instant.
+    pub(super) fn begin_turns(&mut self, now: Time, queue: &mut Queue) {
+        let mut turns = std::mem::take(&mut self.packets.turns);
+        for process in turns.drain(..) {
+            self.send_next(now, process, queue);
+        }
+        self.packets.turns = turns;
+    }
+
+    /// The next packet of `process` leaves it.
     fn send_next(&mut self, now: Time, process: u32, queue: &mut Queue) {
         let own = &mut self.packets.processes[process];
-        let Some(flow) = own.waiting.pop_front() else {
-            own.sending = NONE;
-            return self.streams.count_active(now, process, false);
-        };
+        let flow = own.waiting.pop_front().expect("a process whose turn it is has a message");
         own.sending = flow;
         let begins_round = self.senders > 0 || own.of_round == 0;
         if own.of_round == 0 {
@@ -300,11 +254,13 @@ impl Flow {
             time: Duration::ZERO,
             rate: Rate::INFINITE,
             waited: (waited, nic),
-            previous: if before.0 == 0 { NONE } else { state.last_packet },
+            serial: self.packets.sent,
+            previous: if has_copy && before.0 == 0 { (NONE, 0) } else { connection.last_packet },
         };
         self.packets.link_queues.resize(self.streams.links.all.len(), LinkQueue::EMPTY);
         let number = self.packets.insert(packet);
-        self.flight.get_mut(flow).state.last_packet = number;
+        self.connections.all[state.connection as usize].last_packet = (number, packet.serial);
+        self.packets.sent = self.packets.sent.wrapping_add(1);
         let left = self.pass_links(now, number, begins_round, queue);
         queue.place(left, message.key, token(Step::Turn, process, 0));
     }
@@ -323,7 +279,7 @@ impl Flow {
         let (message, state) = (slot.message, slot.state);
         if state.left.0 > 0 {
             self.packets.processes[process].waiting.push_back(flow);
-            return self.send_next(now, process, queue);
+            return self.take_turn(now, process, queue);
         }
         if message.notify_sent {
             arrivals.push(self.flight.sent(flow));
@@ -336,7 +292,12 @@ impl Flow {
         {
             self.advance(now, next, queue);
         }
-        self.send_next(now, process, queue);
+        let own = &mut self.packets.processes[process];
+        if own.waiting.is_empty() {
+            own.sending = NONE;
+            return self.streams.count_active(now, process, false);
+        }
+        self.take_turn(now, process, queue);
     }
 
     /// The head of packet `number` is at its next link: it passes that, and those behind it which it will find idle. Gives the
@@ -345,7 +306,7 @@ impl Flow {
         let mut packet = self.packets.all[number as usize];
         let wire = self.alone.wire_bytes(packet.bytes);
         let mut head = self.pass_first(now, &mut packet, yields);
-        let left = packet.tail;
+        let (left, waits) = (packet.tail, head > now);
         loop {
             let at = packet.at;
             let latency = self.streams.links.latency(at);
@@ -361,7 +322,7 @@ impl Flow {
             }
             let next = self.streams.hops[packet.path.0 as usize + usize::from(packet.hop)];
             (packet.passed, packet.at) = (at, next);
-            if self.streams.links.all[next as usize].load > 0 || !self.packets.follows(&packet) {
+            if waits || self.streams.links.all[next as usize].load > 0 || !self.packets.follows(&packet) {
                 break;
             }
             packet.take_time_of(self.packet_rate(next, packet.regime));
@@ -415,8 +376,8 @@ impl Flow {
     pub(super) fn packets_before(&self, now: Time, stream: u32, regime: u8) -> Work {
         let path = self.streams.path(stream);
         let time = |at: &u32| {
-            let until = self.packets.link_queues.get(*at as usize)?.until;
-            (self.streams.links.all[*at as usize].load == 0).then(|| until.max(now).since(now))
+            let link_queue = self.packets.link_queues.get(*at as usize)?;
+            (self.streams.links.all[*at as usize].load == 0).then(|| link_queue.backlog(now))
         };
         match path.iter().filter_map(time).max() {
             None | Some(Duration::ZERO) => Work::ZERO,
@@ -428,11 +389,11 @@ impl Flow {
     }
 
     /// A message has begun to flow on `stream`, behind packets.
-    pub(super) fn begin_behind_packets(&mut self, stream: u32) {
+    pub(super) fn begin_behind_packets(&mut self, now: Time, stream: u32) {
         for hop in self.streams.hop_range(stream) {
             let at = self.streams.hops[hop];
             if let Some(link_queue) = self.packets.link_queues.get(at as usize) {
-                self.streams.links.begin_behind(at, link_queue.until);
+                self.streams.links.begin_behind(at, now + link_queue.backlog(now));
             }
         }
     }
@@ -485,8 +446,7 @@ impl Load for Loads<'_> {
         let Some(at) = self.links.find(link) else { return 0 };
         let flows = u64::from(self.links.all[at as usize].load);
         let Some(link_queue) = self.packets.link_queues.get(at as usize) else { return flows };
-        let backlog = Rate(self.links.capacities[at as usize])
-            .during(link_queue.until.since(self.now.min(link_queue.until)));
+        let backlog = Rate(self.links.capacities[at as usize]).during(link_queue.backlog(self.now));
         flows + backlog.bytes().0.div_ceil(self.packets.payload.0)
     }
 }
