@@ -18,50 +18,68 @@ pub(super) struct Traffic {
     unsent: u64,
 }
 
-/// Messages that are held. Who has left is often followed by the one that was held after it, which is asked for then.
+/// Messages that are held. They often leave in the order in which they came, so the one that came after a message is
+/// prefetched when that leaves.
 #[derive(Debug, Default)]
 struct Outbox {
-    places: Vec<Message>,
-    /// For each place, the one that was taken after it.
-    then: Vec<OutboxIndex>,
+    messages: Vec<Message>,
+    /// Index of the message that came after each.
+    successors: Vec<OutboxIndex>,
+    /// Index of the message that came last.
     last: OutboxIndex,
+    /// Indices that are free.
     free: Vec<OutboxIndex>,
+}
+
+impl Outbox {
+    #[inline]
+    fn insert(&mut self, message: Message) -> OutboxIndex {
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.messages[index.place()] = message;
+                index
+            }
+            None => {
+                let index = OutboxIndex::of_place(self.messages.len());
+                self.messages.push(message);
+                self.successors.push(index);
+                index
+            }
+        };
+        self.successors[self.last.place()] = index;
+        self.last = index;
+        index
+    }
+
+    #[inline]
+    fn remove(&mut self, index: OutboxIndex) {
+        self.free.push(index);
+        let successor = self.successors[index.place()];
+        engine::prefetch_start(&self.messages[successor.place()], size_of::<Message>());
+    }
+
+    fn len(&self) -> usize {
+        self.messages.len() - self.free.len()
+    }
 }
 
 impl Traffic {
     /// Keeps a message until its sender's overhead has ended.
     #[inline]
     pub fn hold(&mut self, message: Message) -> OutboxIndex {
-        let Outbox { places, then, last, free } = &mut self.outbox;
-        let index = match free.pop() {
-            Some(index) => {
-                places[index.place()] = message;
-                index
-            }
-            None => {
-                let index = OutboxIndex::of_place(places.len());
-                places.push(message);
-                then.push(index);
-                index
-            }
-        };
-        then[last.place()] = index;
-        *last = index;
-        index
+        self.outbox.insert(message)
     }
 
     /// A message that is held.
     #[inline]
     pub fn held(&self, index: OutboxIndex) -> &Message {
-        &self.outbox.places[index.place()]
+        &self.outbox.messages[index.place()]
     }
 
     /// A message that was held has been handed to the network.
     #[inline]
     pub fn release(&mut self, index: OutboxIndex) {
-        let Outbox { places, then, free, .. } = &mut self.outbox;
-        free.push(index);
-        engine::prefetch_start(&places[then[index.place()].place()], size_of::<Message>());
+        self.outbox.remove(index);
     }
 
     /// Counts a message with payload that is sent.
@@ -117,8 +135,7 @@ impl Traffic {
 
     /// Progress of the announced messages: one for each that is handed to the network, and one for each that has come.
     pub fn moved(&self) -> u64 {
-        self.messages.saturating_sub((self.outbox.places.len() - self.outbox.free.len()) as u64)
-            + self.arrived
+        self.messages.saturating_sub(self.outbox.len() as u64) + self.arrived
     }
 }
 

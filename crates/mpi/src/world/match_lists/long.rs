@@ -22,8 +22,8 @@ pub(super) struct Node<T> {
     stamp: u64,
     /// In the bucket of its own class.
     beside: Beside,
-    /// The node that was pushed after it.
-    then: u32,
+    /// The node that was pushed after it, the likely next to be taken.
+    successor: u32,
     pub value: T,
 }
 
@@ -57,11 +57,11 @@ impl<T> Long<T> {
 
     pub fn push(&mut self, pattern: Pattern, value: T) {
         let beside = Beside { before: NONE, after: NONE };
-        let node = Node { pattern, filed: 0, stamp: self.next_stamp, beside, then: NONE, value };
+        let node = Node { pattern, filed: 0, stamp: self.next_stamp, beside, successor: NONE, value };
         self.next_stamp += 1;
         let at = self.nodes.insert(node) as u32;
         if let Some(last) = self.nodes.get_mut(self.last as usize) {
-            last.then = at;
+            last.successor = at;
         }
         self.last = at;
         self.file(at, pattern.class);
@@ -163,9 +163,9 @@ impl<T> Long<T> {
     }
 
     pub fn remove(&mut self, at: u32) -> T {
-        let Node { filed, then, .. } = self.nodes[at as usize];
-        // The others are often taken in the order in which they came.
-        if let Some(next) = self.nodes.get(then as usize) {
+        let Node { filed, successor, .. } = self.nodes[at as usize];
+        // Nodes are often taken in the order in which they were pushed.
+        if let Some(next) = self.nodes.get(successor as usize) {
             engine::prefetch_start(next, size_of::<Node<T>>());
         }
         for class in (0..CLASSES as u8).filter(|class| filed >> class & 1 == 1) {

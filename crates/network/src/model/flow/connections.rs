@@ -26,8 +26,8 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// Those of a connection that is closed.
-    const NOBODY: Ends = Ends { hosts: u64::MAX, rest: u64::MAX };
+    /// Ends of a closed connection.
+    const CLOSED: Ends = Ends { hosts: u64::MAX, rest: u64::MAX };
 
     pub fn of(message: &Message) -> Ends {
         let (Endpoint { host, process }, to) = (message.from, message.to);
@@ -62,10 +62,10 @@ pub(super) struct Connection {
     waited: Duration,
     /// Messages that have begun to flow and are not known to be delivered, as slots: the first and the last.
     under_way: (u32, u32),
-    /// The last of its packets that has left: its number and serial number.
+    /// Number and serial number of the last packet that has left.
     pub last_packet: (u32, u32),
-    /// The connection of its process that was used after it.
-    then: u32,
+    /// The connection that its process used after it, the last time.
+    successor: u32,
     /// Is it kept without messages?
     is_kept: bool,
     /// Is it among those that have ended?
@@ -114,7 +114,7 @@ impl Connection {
 pub(super) struct Connections {
     pub all: Vec<Connection>,
     numbers: Map<Ends, u32>,
-    /// For each sender, the connection that it used last, and the one that it will probably use next.
+    /// Last and predicted next connection of each sender, by process and NIC.
     senders: Pages<(u32, u32)>,
     unused: Vec<u32>,
     /// Those whose last message was delivered in this instant: until it is over, what held it up is asked for.
@@ -149,26 +149,26 @@ impl Connections {
         self.numbers.get(&ends).copied()
     }
 
-    /// The same, for `sender`, which sends now. Most processes send to others in the same order again and again: so most
-    /// are found without a look into the table, and asked for before.
+    /// Like [`Connections::find`], for a message that `sender` sends. Most processes send to others in the same order again
+    /// and again, so that most connections are predicted, and prefetched, without a look into the table.
     #[inline]
-    pub fn find_for(&mut self, sender: u32, ends: Ends) -> Option<u32> {
+    pub fn find_by_sender(&mut self, sender: u32, ends: Ends) -> Option<u32> {
         let (last, next) = self.senders[sender];
         if self.all.get(next as usize).is_some_and(|connection| connection.ends == ends) {
-            self.note_used(sender, next);
+            self.record_use(sender, next);
             return Some(next);
         }
         let found = self.find(ends)?;
         if let Some(last) = self.all.get_mut(last as usize) {
-            last.then = found;
+            last.successor = found;
         }
-        self.note_used(sender, found);
+        self.record_use(sender, found);
         Some(found)
     }
 
-    /// `sender` uses the connection: after that, probably the one that it used after it before.
-    fn note_used(&mut self, sender: u32, number: u32) {
-        let next = self.all[number as usize].then;
+    /// Records that `sender` uses the connection, and predicts the next one: that which followed the last time.
+    fn record_use(&mut self, sender: u32, number: u32) {
+        let next = self.all[number as usize].successor;
         self.senders[sender] = (number, next);
         if let Some(next) = self.all.get(next as usize) {
             engine::prefetch_start(next, size_of::<Connection>());
@@ -190,7 +190,7 @@ impl Connections {
             waited: Duration::ZERO,
             under_way: (NONE, NONE),
             last_packet: (NONE, 0),
-            then: NONE,
+            successor: NONE,
             is_kept: self.note_closed(ends, false),
             has_ended: false,
         };
@@ -231,7 +231,7 @@ impl Connections {
             let Connection { ends, stream, pending, .. } = *connection;
             if pending == 0 {
                 self.numbers.remove(&ends);
-                self.all[number as usize].ends = Ends::NOBODY;
+                self.all[number as usize].ends = Ends::CLOSED;
                 self.unused.push(number);
                 self.note_closed(ends, true);
                 return Some(stream);
@@ -308,19 +308,23 @@ mod tests {
         let all: Vec<u32> = (0..4).map(|number| connections.open(ends(number), None, |own| own)).collect();
         for order in [[0, 1, 2, 3], [0, 1, 2, 3], [3, 1, 0, 2], [3, 1, 0, 2], [2, 2, 1, 0]] {
             for number in order {
-                assert_eq!(connections.find_for(7, ends(number)), Some(all[number as usize]), "{order:?}");
+                assert_eq!(
+                    connections.find_by_sender(7, ends(number)),
+                    Some(all[number as usize]),
+                    "{order:?}"
+                );
             }
         }
         // After 0 it has always used 2 of late: which is closed now, and its number is that of another.
-        connections.find_for(7, ends(0));
+        connections.find_by_sender(7, ends(0));
         connections.hand_over(all[2]);
         connections.deliver(all[2]);
         assert!(connections.close_ended().is_some());
-        assert_eq!(connections.find_for(7, ends(2)), None);
+        assert_eq!(connections.find_by_sender(7, ends(2)), None);
         assert_eq!(connections.open(ends(5), None, |own| own), all[2]);
-        connections.find_for(7, ends(0));
+        connections.find_by_sender(7, ends(0));
         assert_eq!(
-            (connections.find_for(7, ends(2)), connections.find_for(7, ends(5))),
+            (connections.find_by_sender(7, ends(2)), connections.find_by_sender(7, ends(5))),
             (None, Some(all[2]))
         );
     }

@@ -5,19 +5,20 @@ use engine::{Duration, Time};
 use super::streams::NONE;
 use crate::model::rate::Rate;
 
-/// Queue of a link, first come, first served: when the link is free.
+/// Queue of a link, first come, first served: the times at which the link is busy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LinkQueue {
     /// Time at which the link is through with all.
     pub until: Time,
-    /// Beginning of the packet that has taken the link ahead of time, or of the first of those that follow each other.
+    /// Beginning of the first packet that has taken the link ahead of time.
     ahead: Time,
-    /// Time from which on the link is idle until then.
+    /// Beginning of the gap before `ahead`, in which the link is idle.
     idle: Time,
-    /// Slot of the message of those packets.
+    /// Slot of the message whose packets have taken the link ahead of time.
     owner: u32,
-    /// Regime of the last packet, and the rate of a packet of that; zero before the first.
+    /// Regime of the last packet.
     pub regime: u8,
+    /// Rate of a packet of `regime`; zero before the first.
     pub rate: Rate,
 }
 

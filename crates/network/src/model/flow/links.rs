@@ -296,8 +296,8 @@ impl Links {
         self.carried[link as usize].latency
     }
 
-    /// Does the rate of a process change with the number of those that send?
-    pub fn rates_by_active(&self) -> bool {
+    /// True if the rate of a process depends on the number of those that send.
+    pub fn rate_depends_on_senders(&self) -> bool {
         !self.active.is_empty()
     }
 

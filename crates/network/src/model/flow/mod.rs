@@ -238,7 +238,7 @@ impl Flow {
         let ends = Ends::of(message);
         let (links, senders) = (&self.streams.links, self.senders);
         let sender = links.process_at(message.from, message.nic_pair().from);
-        if let Some(known) = self.connections.find_for(sender, ends) {
+        if let Some(known) = self.connections.find_by_sender(sender, ends) {
             return known;
         }
         let (from, to) = (message.from.host, message.to.host);
@@ -412,7 +412,7 @@ impl Network for Flow {
     }
 
     fn end_instant(&mut self, now: Time, queue: &mut Queue) {
-        self.begin_turns(now, queue);
+        self.take_turns(now, queue);
         self.streams.spread_slack();
         self.solve(now);
         self.follow_rates(now, queue);

@@ -93,17 +93,19 @@ impl Process {
 struct Packet {
     /// Slot of its message.
     flow: u32,
-    /// The key of that.
+    /// Key of its events: that of its message.
     key: Key,
     /// Its links: where they begin among the hops of streams, and how many.
     path: (u32, u16),
-    /// Number of its links that it has passed or left out, the next link, and the one before that; `NONE` at the first.
+    /// Number of its links that it has passed or left out.
     hop: u16,
+    /// The next link.
     at: u32,
+    /// The link that it has passed last; `NONE` before the first.
     passed: u32,
-    /// The hop that it leaves out, the way out of its process, if there is one.
+    /// The hop that it leaves out, the way out of its process; `u16::MAX` if there is none.
     way_out: u16,
-    /// Is its path a copy? That of the stream may be closed before it is there.
+    /// True if its path is a copy, since the stream may be closed while the packet is under way.
     has_copy: bool,
     regime: u8,
     /// True if it is the last of its message.
@@ -113,13 +115,15 @@ struct Packet {
     before: Bytes,
     /// Time at which its tail comes to the next link.
     tail: Time,
-    /// Time that it takes at a rate, that of the last link.
+    /// Time that it takes at `rate`.
     time: Duration,
+    /// Rate of the last link.
     rate: Rate,
     /// Longest wait of its message, and the number of the link that it was for.
     waited: (Duration, u32),
+    /// Serial number, which tells it from others that have had the same place in the table.
     serial: u32,
-    /// The packet before it of those that go the same way, of its message or connection: number and serial number.
+    /// Number and serial number of the packet before it on the same path, of its message or its connection.
     previous: (u32, u32),
 }
 
@@ -191,17 +195,17 @@ impl Flow {
         }
     }
 
-    /// The next packet of `process` leaves it: at once, or, where the rates depend on how many processes send, at the end of the instant.
+    /// Sends the next packet of `process`: at once, or at the end of the instant, where rates depend on how many processes send.
     fn take_turn(&mut self, now: Time, process: u32, queue: &mut Queue) {
-        if self.streams.links.rates_by_active() {
+        if self.streams.links.rate_depends_on_senders() {
             self.packets.turns.push(process);
         } else {
             self.send_next(now, process, queue);
         }
     }
 
-    /// The next packets leave of processes that have waited for the end of this instant.
-    pub(super) fn begin_turns(&mut self, now: Time, queue: &mut Queue) {
+    /// Sends the next packets of the processes that have waited for the end of this instant.
+    pub(super) fn take_turns(&mut self, now: Time, queue: &mut Queue) {
         let mut turns = std::mem::take(&mut self.packets.turns);
         for process in turns.drain(..) {
             self.send_next(now, process, queue);
@@ -209,7 +213,7 @@ impl Flow {
         self.packets.turns = turns;
     }
 
-    /// The next packet of `process` leaves it.
+    /// Sends the next packet of `process`.
     fn send_next(&mut self, now: Time, process: u32, queue: &mut Queue) {
         let own = &mut self.packets.processes[process];
         let flow = own.waiting.pop_front().expect("a process whose turn it is has a message");
@@ -219,6 +223,18 @@ impl Flow {
             (own.of_round, own.began) = (own.waiting.len() as u32 + 1, now);
         }
         own.of_round -= 1;
+        let packet = self.next_packet(now, flow);
+        self.packets.link_queues.resize(self.streams.links.all.len(), LinkQueue::EMPTY);
+        let number = self.packets.insert(packet);
+        let connection = self.flight.get(flow).state.connection;
+        self.connections.all[connection as usize].last_packet = (number, packet.serial);
+        self.packets.sent = self.packets.sent.wrapping_add(1);
+        let left = self.pass_links(now, number, begins_round, queue);
+        queue.place(left, packet.key, token(Step::Turn, process, 0));
+    }
+
+    /// The next packet of the message in slot `flow`, which leaves now.
+    fn next_packet(&mut self, now: Time, flow: u32) -> Packet {
         let slot = self.flight.get(flow);
         let (message, state, injected) = (slot.message, slot.state, slot.injected);
         let stream = self.stream(now, state.connection, &message);
@@ -237,7 +253,7 @@ impl Flow {
         let rate_out = way_out.map_or(Rate::INFINITE, |out| self.streams.all_of(out, message.regime));
         let nic = self.streams.links.all[first as usize].id;
         let waited = if before.0 == 0 { now.since(injected) } else { Duration::ZERO };
-        let packet = Packet {
+        Packet {
             flow,
             key: message.key,
             path,
@@ -256,13 +272,7 @@ impl Flow {
             waited: (waited, nic),
             serial: self.packets.sent,
             previous: if has_copy && before.0 == 0 { (NONE, 0) } else { connection.last_packet },
-        };
-        self.packets.link_queues.resize(self.streams.links.all.len(), LinkQueue::EMPTY);
-        let number = self.packets.insert(packet);
-        self.connections.all[state.connection as usize].last_packet = (number, packet.serial);
-        self.packets.sent = self.packets.sent.wrapping_add(1);
-        let left = self.pass_links(now, number, begins_round, queue);
-        queue.place(left, message.key, token(Step::Turn, process, 0));
+        }
     }
 
     /// The tail of the packet that `process` sent has left its NIC.
@@ -337,7 +347,7 @@ impl Flow {
         left
     }
 
-    /// Rate of a packet of `regime` on a link, which never changes: only ways out, which packets leave out, depend on who sends.
+    /// Rate of a packet of `regime` on a link. It never changes: only ways out, which packets leave out, depend on who sends.
     #[inline]
     fn packet_rate(&mut self, at: u32, regime: u8) -> Rate {
         let link_queue = &mut self.packets.link_queues[at as usize];
